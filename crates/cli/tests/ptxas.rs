@@ -120,3 +120,24 @@ fn versions_have_the_form_of_ptxas() {
     // Triton looks for "release 13.0", XLA for "V13.0.0".
     assert!(said("--version").contains(", release 13.0, V13.0."));
 }
+
+#[test]
+fn machine_code_is_made_if_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = input("run.in/add.ptx");
+    let output = ptxas(folder.path(), &["--sass", "-O3", "-v", "-arch=sm_90", &good, "-o", "out"]);
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("ptxas info    : Used "), "{said}");
+    let file = folder.path().join("out");
+    assert!(modules(&file).is_empty());
+    let bytes = std::fs::read(file).unwrap();
+    assert_eq!(Elf::parse(&bytes).unwrap().header.kind, 2);
+    assert!(bytes.windows(10).any(|window| window == b".text.add\0"));
+}
+
+#[test]
+fn machine_code_for_other_devices_is_refused() {
+    let good = input("run.in/add.ptx");
+    assert!(refused(&["--sass", "-arch=sm_100", &good]).contains("for sm_90 alone"));
+}

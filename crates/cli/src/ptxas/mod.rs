@@ -50,6 +50,8 @@ instead; its other options are accepted and have no effect.
   -ias, --input-as-string PTX   a module in the place of a file
   -optf, --options-file FILE    more options
   -c, --compile-only            make what a linker takes
+      --sass                    make machine code for a real sm_90, slow but complete in itself (as ptxas -O0; other levels
+                                are accepted and change nothing); PTX that is not compiled yet is refused by name
   -v, --verbose                 print warnings, and what kernels need
   -w, --disable-warnings        print no warnings
   -V, --version                 print the version in ptxas' form
@@ -102,11 +104,16 @@ pub(crate) fn run(words: &[OsString]) -> Result<Exit, Failure> {
         None => natural,
     };
     let Some(target) = target else { return Ok(Exit::Ok) };
-    let bytes = pack(&modules, target, &options, words).map_err(|fatal| refused(fatal, Exit::Findings))?;
+    let bytes = match options.sass {
+        true => machine_code(&modules, target, &options),
+        false => pack(&modules, target, &options, words),
+    };
+    let bytes = bytes.map_err(|fatal| refused(fatal, Exit::Findings))?;
     let output = options.output.clone().unwrap_or_else(|| PathBuf::from(OUTPUT));
     let unwritten = |_| Fatal::new(format!("Could not open output file '{}'", output.display()));
     std::fs::write(&output, bytes).map_err(|error| refused(unwritten(error), Exit::Usage))?;
-    if options.verbose {
+    // Of machine code its own registers have been told.
+    if options.verbose && !options.sass {
         for module in modules {
             terminal::note(resources::report(module, target).trim_end());
         }
@@ -168,6 +175,35 @@ fn fits(ptx: Arch, target: Arch) -> Result<(), Fatal> {
         }
         ArchVariant::Base | ArchVariant::Family => Ok(()),
     }
+}
+
+/// A cubin with SASS.
+fn machine_code(modules: &[Checked<Module>], target: Arch, options: &Options) -> Result<Vec<u8>, Fatal> {
+    let [module] = modules else {
+        return Err(Fatal::new("--sass takes one input file"));
+    };
+    if target.sm != 90 || options.relocatable {
+        return Err(Fatal::new("--sass makes whole programs for sm_90 alone"));
+    }
+    let compiled = ptxas::compile(module).map_err(|diagnostics| {
+        for diagnostic in &diagnostics {
+            terminal::note(&messages::line(&module.source, diagnostic));
+        }
+        Fatal::new(ABORTED)
+    })?;
+    if options.verbose {
+        for kernel in &compiled.kernels {
+            terminal::note(&format!(
+                "ptxas info    : Compiling entry function '{}' for '{target}'",
+                kernel.name
+            ));
+            terminal::note(&format!(
+                "ptxas info    : Used {} registers, {} bytes smem, {} bytes stack, {} instructions",
+                kernel.registers, kernel.shared, kernel.frame, kernel.instructions
+            ));
+        }
+    }
+    Ok(compiled.cubin)
 }
 
 /// A cubin with modules.

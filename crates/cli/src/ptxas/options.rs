@@ -32,6 +32,8 @@ pub(super) struct Options {
     /// A linker shall take the result.
     pub(super) relocatable: bool,
     pub(super) verbose: bool,
+    /// Machine code for a real device in the place of PTX for the virtual one.
+    pub(super) sass: bool,
     pub(super) no_warnings: bool,
     pub(super) help: bool,
     pub(super) version: bool,
@@ -85,6 +87,7 @@ impl Options {
                 }
                 "optf" | "options-file" => self.file(value.into(), nested)?,
                 "c" | "compile-only" | "ewp" | "extensible-whole-program" => self.relocatable = true,
+                "sass" => self.sass = true,
                 "v" | "verbose" => self.verbose = true,
                 "w" | "disable-warnings" => self.no_warnings = true,
                 "h" | "help" => self.help = true,

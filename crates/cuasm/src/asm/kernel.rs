@@ -1,4 +1,5 @@
-//! `.kernel name, bytes...`: the sections that a kernel needs, by the conventions of ptxas 13.
+//! `.kernel name, bytes...`: the sections that a kernel needs, by the conventions of ptxas 13. `align@(n)` before a size says how its
+//! parameter is aligned, `stack@(n)` how many bytes of local memory the kernel has, and `barriers@(auto)` that it names barriers.
 
 use super::draft::{Body, Draft, Item, Section};
 use crate::codes::{self, Findings};
@@ -17,7 +18,7 @@ fn parameters_at(sm: u32) -> u64 {
     }
 }
 
-/// `EIATTR_FRAME_SIZE` and `EIATTR_MIN_STACK_SIZE`: the code has no stack, unless it says so elsewhere.
+/// `EIATTR_FRAME_SIZE` and `EIATTR_MIN_STACK_SIZE`: bytes of the stack.
 const FRAME_SIZE: u8 = 0x11;
 const MIN_STACK_SIZE: u8 = 0x12;
 
@@ -40,30 +41,47 @@ pub(super) fn open(
         return None;
     };
     let mut sizes = Vec::new();
+    let mut offsets = Vec::new();
+    let mut end: u64 = 0;
+    let (mut stated, mut stack, mut barriers) = (None, 0, false);
     for argument in &list[1..] {
-        match argument.expression {
-            Expression::Number(size @ 1..=4096) => sizes.push(size as u64),
+        match &argument.expression {
+            Expression::Number(size @ 1..=4096) => {
+                let size = *size as u64;
+                let align = stated.take().unwrap_or((1_u64 << size.trailing_zeros()).min(16));
+                let offset = end.next_multiple_of(align);
+                sizes.push(size);
+                offsets.push(offset);
+                end = offset + size;
+            }
+            Expression::Function(what, inner) => match (what.as_str(), &**inner) {
+                ("align", Expression::Number(align @ (1 | 2 | 4 | 8 | 16 | 32 | 64 | 128))) => {
+                    stated = Some(*align as u64);
+                }
+                ("barriers", Expression::Name(auto)) if auto == "auto" => barriers = true,
+                ("stack", Expression::Number(bytes @ 0..=0x80_0000)) => stack = *bytes,
+                _ => {
+                    findings.error(
+                        codes::ARGUMENT,
+                        argument.span,
+                        "only `align@(n)`, `stack@(n)` and `barriers@(auto)` can stand here",
+                    );
+                    return None;
+                }
+            },
             _ => {
                 findings.error(codes::RANGE, argument.span, "a parameter has 1 to 4096 bytes");
                 return None;
             }
         }
     }
-    let mut offsets = Vec::new();
-    let mut end: u64 = 0;
-    for size in &sizes {
-        let align = (1_u64 << size.trailing_zeros()).min(16);
-        let offset = end.next_multiple_of(align);
-        offsets.push(offset);
-        end = offset + size;
-    }
     if end > MOST_BYTES {
         findings.error(codes::RANGE, span, "the parameters have more bytes than a kernel may have");
         return None;
     }
     let name = name.to_owned();
-    about(draft, &name, span);
-    let text = sections(draft, &name, &sizes, &offsets, end);
+    about(draft, &name, stack, span);
+    let text = sections(draft, &name, (&sizes, &offsets, end), barriers);
     let mut inner = Findings::default();
     let mut lines = syntax::parse(&text, &mut inner);
     for line in &mut lines {
@@ -76,7 +94,7 @@ pub(super) fn open(
 }
 
 /// Puts what the file says about the function into `.nv.info`, wherever that stands.
-fn about(draft: &mut Draft, name: &str, span: Span) {
+fn about(draft: &mut Draft, name: &str, stack: i128, span: Span) {
     let section = draft.section(".nv.info").unwrap_or_else(|| {
         draft.add_section(Section {
             name: ".nv.info".to_owned(),
@@ -89,11 +107,11 @@ fn about(draft: &mut Draft, name: &str, span: Span) {
     let argument = |expression| Argument { expression, span };
     let symbol =
         || argument(Expression::Function("index".to_owned(), Box::new(Expression::Name(name.to_owned()))));
-    let none = || argument(Expression::Number(0));
+    let stack = || argument(Expression::Number(stack));
     let rows = [
         (info::REGISTERS, argument(Expression::Name("auto".to_owned()))),
-        (FRAME_SIZE, none()),
-        (MIN_STACK_SIZE, none()),
+        (FRAME_SIZE, stack()),
+        (MIN_STACK_SIZE, stack()),
     ];
     for (attribute, value) in rows {
         let body = Body::Attribute(attribute, vec![symbol(), value]);
@@ -123,7 +141,12 @@ fn tool_note() -> String {
     out
 }
 
-fn sections(draft: &Draft, name: &str, sizes: &[u64], offsets: &[u64], end: u64) -> String {
+fn sections(
+    draft: &Draft,
+    name: &str,
+    (sizes, offsets, end): (&[u64], &[u64], u64),
+    barriers: bool,
+) -> String {
     let sm = draft.target();
     let base = parameters_at(sm);
     let symbol = syntax::quoted(name);
@@ -173,6 +196,9 @@ fn sections(draft: &Draft, name: &str, sizes: &[u64], offsets: &[u64], end: u64)
     if sm >= 90 {
         // EIATTR_MERCURY_ISA_VERSION
         out.push_str(".attr.half 0x5f, 0x101\n");
+    }
+    if barriers {
+        out.push_str(".attr.byte EIATTR_NUM_BARRIERS, auto\n");
     }
     out.push_str(".attr EIATTR_EXIT_INSTR_OFFSETS, auto\n");
     let _ = writeln!(out, ".attr.half EIATTR_CBANK_PARAM_SIZE, {end:#x}");

@@ -1,0 +1,268 @@
+//! Hardware registers for virtual ones: linear scan over live ranges, from the first to the last place where a value matters.
+
+use crate::code::{Class, Code, Instruction, Label, Line, Operand, Reg};
+use std::collections::HashMap;
+
+/// R254 is the highest of a thread's registers; R1 is the stack pointer.
+const GENERAL: u32 = 255;
+const STACK_POINTER: u32 = 1;
+/// P7 is PT.
+const PREDICATES: u32 = 7;
+
+/// Most words of a set for each block: 256 MiB, of which there are four.
+const MOST_WORDS: usize = 1 << 25;
+
+/// What did not suffice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shortage {
+    /// General registers.
+    General,
+    /// Predicates.
+    Predicates,
+    /// Memory of the compiler itself.
+    Memory,
+}
+
+/// Hardware registers, by virtual ones.
+#[derive(Debug)]
+pub struct Allocation(Vec<u32>);
+
+impl Allocation {
+    /// The first hardware register of a virtual one.
+    pub fn of(&self, reg: Reg) -> u32 {
+        self.0[reg.0 as usize]
+    }
+
+    /// The same with a place for one more register.
+    #[cfg(test)]
+    pub(crate) fn with(mut self, reg: Reg, place: u32) -> Self {
+        self.0.resize(reg.0 as usize + 1, place);
+        self
+    }
+}
+
+/// Where a register matters: even places are reads, odd ones writes of the same instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    /// The first place.
+    pub start: u32,
+    /// The last place.
+    pub end: u32,
+}
+
+/// Gives every register its place.
+///
+/// # Errors
+/// If there are too few.
+pub fn allocate(code: &Code) -> Result<Allocation, Shortage> {
+    if Units::new(code).count.div_ceil(64) * blocks(code).len() > MOST_WORDS {
+        return Err(Shortage::Memory);
+    }
+    let ranges = ranges(code);
+    let mut order: Vec<usize> = (0..ranges.len()).filter(|&i| ranges[i].is_some()).collect();
+    order.sort_by_key(|&i| (ranges[i].map(|range| range.start), i));
+    let mut places = vec![0; ranges.len()];
+    // Until which place each hardware register is taken.
+    let mut general = [None::<u32>; GENERAL as usize];
+    general[STACK_POINTER as usize] = Some(u32::MAX);
+    let mut predicates = [None::<u32>; PREDICATES as usize];
+    for i in order {
+        let Some(range) = ranges[i] else { continue };
+        let (file, width, shortage): (&mut [Option<u32>], usize, _) = match code.registers[i].class {
+            Class::General(width) => (&mut general, usize::from(width), Shortage::General),
+            Class::Predicate => (&mut predicates, 1, Shortage::Predicates),
+        };
+        let free = |slots: &[Option<u32>]| slots.iter().all(|end| end.is_none_or(|end| end < range.start));
+        let first = (0..).step_by(width).take_while(|&at| at + width <= file.len());
+        let place = first.into_iter().find(|&at| free(&file[at..at + width])).ok_or(shortage)?;
+        file[place..place + width].fill(Some(range.end));
+        places[i] = place as u32;
+    }
+    Ok(Allocation(places))
+}
+
+/// The parts of all registers, each with its number, and what instructions do to them.
+struct Units {
+    first: Vec<u32>,
+    count: usize,
+}
+
+impl Units {
+    fn new(code: &Code) -> Self {
+        let mut count = 0;
+        let first = code
+            .registers
+            .iter()
+            .map(|info| {
+                let at = count;
+                count += match info.class {
+                    Class::General(width) => u32::from(width),
+                    Class::Predicate => 1,
+                };
+                at
+            })
+            .collect();
+        Self { first, count: count as usize }
+    }
+
+    fn of(&self, operand: &Operand) -> std::ops::Range<u32> {
+        operand.register().map_or(0..0, |(reg, part, width)| {
+            let first = self.first[reg.0 as usize] + u32::from(part);
+            first..first + u32::from(width)
+        })
+    }
+
+    /// Visits what an instruction reads.
+    fn reads(&self, code: &Code, instruction: &Instruction, visit: &mut dyn FnMut(u32)) {
+        if let Some((guard, _)) = instruction.guard {
+            visit(self.first[guard.0 as usize]);
+        }
+        instruction.operands[instruction.written..].iter().flat_map(|o| self.of(o)).for_each(&mut *visit);
+        if instruction.guard.is_some() {
+            // What a guard leaves as it was still matters.
+            for operand in &instruction.operands[..instruction.written] {
+                let kept = operand.register().filter(|(reg, ..)| !code.registers[reg.0 as usize].temporary);
+                kept.into_iter().flat_map(|_| self.of(operand)).for_each(&mut *visit);
+            }
+        }
+    }
+
+    fn writes(&self, instruction: &Instruction, visit: &mut dyn FnMut(u32)) {
+        instruction.operands[..instruction.written].iter().flat_map(|o| self.of(o)).for_each(visit);
+    }
+}
+
+/// The registers that an operand names, part by part.
+pub(crate) fn operand_units(operand: &Operand) -> impl Iterator<Item = (Reg, u8)> {
+    let register = operand.register();
+    register.into_iter().flat_map(|(reg, part, width)| (part..part + width).map(move |part| (reg, part)))
+}
+
+/// A run of lines that only its last one leaves.
+pub(crate) struct Block {
+    pub(crate) lines: std::ops::Range<usize>,
+    pub(crate) successors: Vec<usize>,
+}
+
+/// The runs of lines of a kernel, the first of which is its entry.
+pub(crate) fn blocks(code: &Code) -> Vec<Block> {
+    let ends = |line: &Line| matches!(line, Line::Instruction(i) if i.name == "BRA" || i.name == "EXIT");
+    let mut starts = vec![0];
+    for (at, line) in code.lines.iter().enumerate() {
+        match line {
+            Line::Label(_) => starts.push(at),
+            Line::Instruction(_) if ends(line) => starts.push(at + 1),
+            Line::Instruction(_) => {}
+        }
+    }
+    starts.sort_unstable();
+    starts.dedup();
+    starts.retain(|&at| at < code.lines.len());
+    let mut labels: HashMap<Label, usize> = HashMap::new();
+    for (block, &start) in starts.iter().enumerate() {
+        if let Line::Label(label) = code.lines[start] {
+            labels.insert(label, block);
+        }
+    }
+    let end = |block: usize| starts.get(block + 1).copied().unwrap_or(code.lines.len());
+    (0..starts.len())
+        .map(|block| {
+            let lines = starts[block]..end(block);
+            let mut successors = Vec::new();
+            let mut falls = true;
+            if let Some(Line::Instruction(last)) = code.lines[lines.clone()].last() {
+                if let ("BRA", Some(Operand::Target(label))) = (last.name.as_str(), last.operands.last()) {
+                    successors.extend(labels.get(label));
+                }
+                falls = !matches!(last.name.as_str(), "BRA" | "EXIT") || last.guard.is_some();
+            }
+            if falls && block + 1 < starts.len() {
+                successors.push(block + 1);
+            }
+            Block { lines, successors }
+        })
+        .collect()
+}
+
+/// Where each register matters; none if it is never named.
+pub fn ranges(code: &Code) -> Vec<Option<Range>> {
+    let units = Units::new(code);
+    let blocks = blocks(code);
+    let live_out = live_out(code, &units, &blocks);
+    let mut of_units: Vec<Option<Range>> = vec![None; units.count];
+    let mut cover = |unit: usize, at: u32| {
+        let range = of_units[unit].get_or_insert(Range { start: at, end: at });
+        range.start = range.start.min(at);
+        range.end = range.end.max(at);
+    };
+    for (block, out) in blocks.iter().zip(&live_out) {
+        let (first, last) = (2 * block.lines.start as u32, 2 * block.lines.end as u32);
+        let mut live = out.clone();
+        each(&live, |unit| cover(unit, last));
+        for at in block.lines.clone().rev() {
+            let Line::Instruction(instruction) = &code.lines[at] else { continue };
+            let at = 2 * at as u32;
+            units.writes(instruction, &mut |unit| {
+                cover(unit as usize, at + 1);
+                live[unit as usize / 64] &= !(1 << (unit % 64));
+            });
+            units.reads(code, instruction, &mut |unit| {
+                cover(unit as usize, at);
+                live[unit as usize / 64] |= 1 << (unit % 64);
+            });
+        }
+        each(&live, |unit| cover(unit, first));
+    }
+    let hull = |reg: usize| {
+        let end = units.first.get(reg + 1).map_or(units.count, |&next| next as usize);
+        let parts = of_units[units.first[reg] as usize..end].iter().flatten();
+        parts.copied().reduce(|a, b| Range { start: a.start.min(b.start), end: a.end.max(b.end) })
+    };
+    (0..code.registers.len()).map(hull).collect()
+}
+
+fn each(set: &[u64], mut visit: impl FnMut(usize)) {
+    for (word, &bits) in set.iter().enumerate() {
+        let mut left = bits;
+        while left != 0 {
+            visit(word * 64 + left.trailing_zeros() as usize);
+            left &= left - 1;
+        }
+    }
+}
+
+fn live_out(code: &Code, units: &Units, blocks: &[Block]) -> Vec<Vec<u64>> {
+    let words = units.count.div_ceil(64);
+    let (mut exposed, mut killed) =
+        (vec![vec![0_u64; words]; blocks.len()], vec![vec![0_u64; words]; blocks.len()]);
+    for (index, block) in blocks.iter().enumerate() {
+        let (exposed, killed) = (&mut exposed[index], &mut killed[index]);
+        for line in &code.lines[block.lines.clone()] {
+            let Line::Instruction(instruction) = line else { continue };
+            units.reads(code, instruction, &mut |unit| {
+                let (word, bit) = (unit as usize / 64, 1 << (unit % 64));
+                exposed[word] |= bit & !killed[word];
+            });
+            units.writes(instruction, &mut |unit| killed[unit as usize / 64] |= 1 << (unit % 64));
+        }
+    }
+    let mut live_in = exposed.clone();
+    let mut live_out = vec![vec![0_u64; words]; blocks.len()];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for index in (0..blocks.len()).rev() {
+            for &next in &blocks[index].successors {
+                for word in 0..words {
+                    live_out[index][word] |= live_in[next][word];
+                }
+            }
+            for word in 0..words {
+                let new = exposed[index][word] | live_out[index][word] & !killed[index][word];
+                changed |= new != live_in[index][word];
+                live_in[index][word] = new;
+            }
+        }
+    }
+    live_out
+}

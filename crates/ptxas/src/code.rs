@@ -1,0 +1,272 @@
+//! Machine instructions over virtual registers: what selection makes, and allocation and scheduling read.
+
+use std::collections::HashSet;
+use std::fmt;
+
+/// A virtual register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Reg(pub u32);
+
+/// What a virtual register needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// That many 32-bit registers in a row, the first at a multiple of the number: 1, 2 or 4.
+    General(u8),
+    /// A predicate.
+    Predicate,
+}
+
+/// What is known of a virtual register.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// What it needs.
+    pub class: Class,
+    /// It belongs to one PTX instruction: a write under a guard is read under the same guard alone, so that no older value
+    /// matters.
+    pub temporary: bool,
+}
+
+/// A place in the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Label(pub u32);
+
+/// An operand, printed in nvdisasm's spelling.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operand {
+    /// A register, or some of its parts.
+    General {
+        /// Which.
+        reg: Reg,
+        /// The first 32-bit part.
+        part: u8,
+        /// How many parts the instruction takes.
+        width: u8,
+        /// `-`, `~`, `|`, or nothing.
+        before: &'static str,
+        /// `.H0_H0`, or nothing.
+        after: &'static str,
+    },
+    /// A predicate.
+    Predicate(Reg, bool),
+    /// A memory operand with a register.
+    Address {
+        /// What stands before the bracket.
+        before: &'static str,
+        /// The register.
+        reg: Reg,
+        /// How many parts it has.
+        width: u8,
+        /// Bytes.
+        offset: i64,
+    },
+    /// A branch's target.
+    Target(Label),
+    /// What names no virtual register: `RZ`, `PT`, constants, special registers.
+    Text(String),
+}
+
+impl Operand {
+    /// A register of 32 bits, or the lower half of a wider one.
+    pub fn low(reg: Reg) -> Self {
+        Self::part(reg, 0)
+    }
+
+    /// A 32-bit part of a register.
+    pub fn part(reg: Reg, part: u8) -> Self {
+        Self::General { reg, part, width: 1, before: "", after: "" }
+    }
+
+    /// A register with all of so many parts.
+    pub fn wide(reg: Reg, width: u8) -> Self {
+        Self::General { reg, part: 0, width, before: "", after: "" }
+    }
+
+    /// The same with a sign in front: `-`, `~` or `|`.
+    #[must_use]
+    pub fn signed(self, sign: &'static str) -> Self {
+        match self {
+            Self::General { reg, part, width, after, .. } => {
+                Self::General { reg, part, width, before: sign, after }
+            }
+            other => Self::Text(format!("{sign}{}", Shown(&other, &|_| 0))),
+        }
+    }
+
+    /// The same with a suffix.
+    #[must_use]
+    pub fn suffixed(self, suffix: &'static str) -> Self {
+        match self {
+            Self::General { reg, part, width, before, .. } => {
+                Self::General { reg, part, width, before, after: suffix }
+            }
+            other => Self::Text(format!("{}{suffix}", Shown(&other, &|_| 0))),
+        }
+    }
+
+    /// A constant of 32 bits.
+    pub fn number(bits: u32) -> Self {
+        Self::Text(format!("{bits:#x}"))
+    }
+
+    /// All bits set, where an instruction takes a signed number.
+    pub fn ones() -> Self {
+        Self::Text("-0x1".to_owned())
+    }
+
+    /// A word of the constant bank of parameters and launch values.
+    pub fn bank0(offset: u32) -> Self {
+        Self::Text(format!("c[0x0][{offset:#x}]"))
+    }
+
+    /// `RZ`.
+    pub fn zero() -> Self {
+        Self::Text("RZ".to_owned())
+    }
+
+    /// `PT` or `!PT`.
+    pub fn always(not: bool) -> Self {
+        Self::Text(if not { "!PT" } else { "PT" }.to_owned())
+    }
+
+    /// The register that it names, with the parts.
+    pub fn register(&self) -> Option<(Reg, u8, u8)> {
+        match *self {
+            Self::General { reg, part, width, .. } => Some((reg, part, width)),
+            Self::Predicate(reg, _) => Some((reg, 0, 1)),
+            Self::Address { reg, width, .. } => Some((reg, 0, width)),
+            Self::Target(_) | Self::Text(_) => None,
+        }
+    }
+
+    fn register_mut(&mut self) -> Option<&mut Reg> {
+        match self {
+            Self::General { reg, .. } | Self::Predicate(reg, _) | Self::Address { reg, .. } => Some(reg),
+            Self::Target(_) | Self::Text(_) => None,
+        }
+    }
+}
+
+/// An operand with the hardware register that stands for each virtual one.
+pub struct Shown<'a>(pub &'a Operand, pub &'a dyn Fn(Reg) -> u32);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Operand::General { reg, part, before, after, .. } => {
+                let close = if *before == "|" { "|" } else { "" };
+                write!(f, "{before}R{}{after}{close}", self.1(*reg) + u32::from(*part))
+            }
+            Operand::Predicate(reg, not) => write!(f, "{}P{}", if *not { "!" } else { "" }, self.1(*reg)),
+            Operand::Address { before, reg, width, offset } => {
+                let wide = if before.starts_with("desc") && *width == 2 { ".64" } else { "" };
+                write!(f, "{before}[R{}{wide}", self.1(*reg))?;
+                match offset {
+                    0 => write!(f, "]"),
+                    1.. => write!(f, "+{offset:#x}]"),
+                    _ => write!(f, "+-{:#x}]", offset.unsigned_abs()),
+                }
+            }
+            Operand::Target(label) => write!(f, "`(.L_x_{})", label.0),
+            Operand::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// A machine instruction.
+#[derive(Clone, Debug)]
+pub struct Instruction {
+    /// The guard, and whether its opposite counts.
+    pub guard: Option<(Reg, bool)>,
+    /// The mnemonic with its modifiers.
+    pub name: String,
+    /// What is written, then what is read.
+    pub operands: Vec<Operand>,
+    /// How many operands are written.
+    pub written: usize,
+}
+
+/// A line of code.
+#[derive(Clone, Debug)]
+pub enum Line {
+    /// Control can come here.
+    Label(Label),
+    /// An instruction.
+    Instruction(Instruction),
+}
+
+/// A kernel's code.
+#[derive(Debug, Default)]
+pub struct Code {
+    /// Its lines.
+    pub lines: Vec<Line>,
+    /// What its registers need.
+    pub registers: Vec<Info>,
+    labels: u32,
+    placed: HashSet<Label>,
+}
+
+impl Code {
+    /// A new register.
+    pub fn register(&mut self, class: Class, temporary: bool) -> Reg {
+        self.registers.push(Info { class, temporary });
+        Reg(self.registers.len() as u32 - 1)
+    }
+
+    /// A new label, which stands nowhere yet.
+    pub fn label(&mut self) -> Label {
+        self.labels += 1;
+        Label(self.labels)
+    }
+
+    /// Puts a label here.
+    pub fn place(&mut self, label: Label) {
+        self.placed.insert(label);
+        self.lines.push(Line::Label(label));
+    }
+
+    /// Whether a label stands somewhere before.
+    pub fn is_placed(&self, label: Label) -> bool {
+        self.placed.contains(&label)
+    }
+
+    /// Writes an instruction.
+    pub fn push(
+        &mut self,
+        guard: Option<(Reg, bool)>,
+        name: impl Into<String>,
+        written: Vec<Operand>,
+        read: Vec<Operand>,
+    ) {
+        let count = written.len();
+        let operands = written.into_iter().chain(read).collect();
+        self.lines.push(Line::Instruction(Instruction {
+            guard,
+            name: name.into(),
+            operands,
+            written: count,
+        }));
+    }
+
+    /// Lets the last instruction write `to` in place of the temporary `from`, if it is what writes all of that.
+    pub fn retarget(&mut self, from: Reg, to: Reg, guard: Option<(Reg, bool)>) -> bool {
+        let whole = |class| match class {
+            Class::General(width) => width,
+            Class::Predicate => 1,
+        };
+        let info = self.registers[from.0 as usize];
+        let same = info.class == self.registers[to.0 as usize].class;
+        let Some(Line::Instruction(last)) = self.lines.last_mut() else { return false };
+        let unguarded = last.guard.is_none();
+        if !same || !info.temporary || !(last.guard == guard || unguarded) {
+            return false;
+        }
+        let writes = |operand: &Operand| operand.register() == Some((from, 0, whole(info.class)));
+        let mut places = last.operands[..last.written].iter_mut().filter(|o| writes(o));
+        let (Some(place), None) = (places.next(), places.next()) else { return false };
+        if let Some(reg) = place.register_mut() {
+            *reg = to;
+        }
+        last.guard = guard;
+        true
+    }
+}

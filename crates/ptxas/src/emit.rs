@@ -1,0 +1,141 @@
+//! A module's kernels as cuasm, which [`cuasm`] makes a cubin of.
+
+use crate::allocate::Allocation;
+use crate::code::{Code, Instruction, Line, Shown};
+use crate::layout::Layout;
+use crate::schedule;
+use ptx::module::{Function, Linkage, Module, VarId};
+use ptx::types::StateSpace;
+use std::fmt::Write;
+
+/// What stands for the negative size of the frame until it is known.
+pub(crate) const FRAME: &str = "FRAME";
+
+/// A kernel that has all its registers.
+pub(crate) struct Kernel<'a> {
+    pub(crate) declaration: &'a Function,
+    pub(crate) layout: Layout,
+    pub(crate) code: Code,
+    pub(crate) allocation: Allocation,
+    pub(crate) frame: u64,
+}
+
+/// Variables, as sections of the whole module.
+pub(crate) fn variables(module: &Module, layout: &Layout, out: &mut String) {
+    let of = |space: StateSpace| {
+        let all = module.variables.iter().enumerate().filter(move |(_, v)| v.space == space);
+        all.map(|(index, variable)| (VarId(index as u32), variable))
+    };
+    for (section, kind, initialised) in
+        [(".nv.global.init", "@progbits", true), (".nv.global", "@nobits", false)]
+    {
+        let mut opened = false;
+        for (id, variable) in of(StateSpace::Global) {
+            let zero = variable.init.iter().all(|&byte| byte == 0);
+            if zero == initialised {
+                continue;
+            }
+            if !opened {
+                let _ = writeln!(out, "\t.section\t{section},\"aw\",{kind}");
+                opened = true;
+            }
+            let Some(name) = layout.global(id) else { continue };
+            symbol(out, name, variable.linkage, variable.align);
+            let bytes = if initialised { variable.init.as_slice() } else { &[] };
+            data(out, bytes, variable.size);
+        }
+    }
+    if layout.constants.is_empty() {
+        return;
+    }
+    out.push_str("\t.section\t.nv.constant3,\"a\",@progbits\n");
+    for placed in &layout.constants {
+        let variable = &module.variables[placed.id.index()];
+        symbol(out, &variable.name, variable.linkage, variable.align);
+        data(out, &variable.init, variable.size);
+    }
+}
+
+fn symbol(out: &mut String, name: &str, linkage: Linkage, align: u32) {
+    let binding = match linkage {
+        Linkage::Internal => ".local",
+        Linkage::Weak | Linkage::Common => ".weak",
+        Linkage::Visible | Linkage::Extern => ".global",
+    };
+    let quoted = format!("\"{name}\"");
+    let _ = writeln!(out, "\t.align\t{}\n\t{binding}\t{quoted}\n\t.type\t{quoted},@object", align.max(1));
+    let _ = writeln!(out, "\t.size\t{quoted},(\"{name}$end\" - {quoted})\n{quoted}:");
+}
+
+fn data(out: &mut String, bytes: &[u8], size: u64) {
+    for row in bytes.chunks(16) {
+        let row: Vec<_> = row.iter().map(|byte| format!("{byte:#04x}")).collect();
+        let _ = writeln!(out, "\t.byte\t{}", row.join(", "));
+    }
+    let rest = size.saturating_sub(bytes.len() as u64);
+    if rest > 0 {
+        let _ = writeln!(out, "\t.zero\t{rest}");
+    }
+    let name =
+        out.rfind("\":\n").and_then(|end| out[..end].rfind('"').map(|start| out[start + 1..end].to_owned()));
+    if let Some(name) = name {
+        let _ = writeln!(out, "\"{name}$end\":");
+    }
+}
+
+/// One kernel's sections. Labels of all kernels are numbered on from `labels`.
+pub(crate) fn kernel(kernel: &Kernel<'_>, labels: &mut u32, out: &mut String) {
+    let name = &kernel.declaration.name;
+    if kernel.layout.shared_bytes > 0 {
+        let _ = writeln!(out, "\t.section\t\".nv.shared.{name}\",\"awI\",@nobits\n\t.align\t16");
+        let bytes = kernel.layout.shared_bytes + u64::from(crate::layout::SHARED_BASE);
+        let _ = writeln!(out, "\t.zero\t{bytes}");
+    }
+    let mut arguments = String::new();
+    for parameter in &kernel.layout.parameters {
+        let _ = write!(arguments, ", align@({}), {}", parameter.align, parameter.size);
+    }
+    if kernel.frame > 0 {
+        let _ = write!(arguments, ", stack@({})", kernel.frame);
+    }
+    let barrier = |line: &Line| matches!(line, Line::Instruction(one) if one.name.starts_with("BAR."));
+    if kernel.code.lines.iter().any(barrier) {
+        arguments.push_str(", barriers@(auto)");
+    }
+    let _ = writeln!(out, "\t.kernel\t\"{name}\"{arguments}");
+    let base = *labels;
+    for line in &kernel.code.lines {
+        match line {
+            Line::Label(label) => {
+                *labels = (*labels).max(base + label.0);
+                let _ = writeln!(out, ".L_x_{}:", base + label.0);
+            }
+            Line::Instruction(one) => instruction(one, kernel, base, out),
+        }
+    }
+    *labels += 1;
+    let end = *labels;
+    let _ = writeln!(out, ".L_x_{end}:\n[B------:R-:W-:Y:S00] BRA `(.L_x_{end}) ;");
+}
+
+fn instruction(one: &Instruction, kernel: &Kernel<'_>, base: u32, out: &mut String) {
+    let place = |reg| kernel.allocation.of(reg);
+    let (name, residue) = one.name.split_once(' ').unwrap_or((&one.name, ""));
+    let _ = write!(out, "{} ", schedule::control(name));
+    if let Some((guard, not)) = one.guard {
+        let _ = write!(out, "@{}P{} ", if not { "!" } else { "" }, place(guard));
+    }
+    out.push_str(name);
+    for (index, operand) in one.operands.iter().enumerate() {
+        out.push_str(if index == 0 { " " } else { ", " });
+        let _ = match operand {
+            crate::code::Operand::Text(text) if text == FRAME => match kernel.frame {
+                0 => write!(out, "RZ"),
+                frame => write!(out, "-{frame:#x}"),
+            },
+            crate::code::Operand::Target(label) => write!(out, "`(.L_x_{})", base + label.0),
+            other => write!(out, "{}", Shown(other, &place)),
+        };
+    }
+    let _ = writeln!(out, " {residue} ;");
+}

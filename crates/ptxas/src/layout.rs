@@ -1,0 +1,151 @@
+//! Where a kernel's parameters and a module's variables lie.
+
+use crate::codes;
+use ptx::diagnostic::Diagnostic;
+use ptx::module::{FuncId, Module, Param, VarId, Variable};
+use ptx::types::StateSpace;
+use std::collections::HashMap;
+
+/// Where parameters begin in constant bank 0 on sm_90.
+pub const PARAMETERS: u32 = 0x210;
+/// The first KiB of shared memory is the system's on sm_90.
+pub const SHARED_BASE: u32 = 0x400;
+/// Bytes of a constant bank.
+const BANK: u64 = 0x10000;
+
+/// A parameter of the kernel: where, how large, how aligned.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Bytes from the first parameter.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Bytes.
+    pub align: u64,
+}
+
+/// A variable of a section.
+#[derive(Debug)]
+pub struct Placed {
+    /// Which.
+    pub id: VarId,
+    /// Bytes from the section's begin.
+    pub offset: u64,
+}
+
+/// Where everything lies that a kernel names.
+#[derive(Debug, Default)]
+pub struct Layout {
+    /// The parameters in order.
+    pub parameters: Vec<Parameter>,
+    /// Bytes of shared memory.
+    pub shared_bytes: u64,
+    /// Whether there are variables in constant memory, and these.
+    pub constants: Vec<Placed>,
+    globals: HashMap<VarId, String>,
+    places: HashMap<VarId, u64>,
+}
+
+impl Layout {
+    /// Of one kernel in its module.
+    ///
+    /// # Errors
+    /// What cannot be placed.
+    pub fn new(module: &Module, kernel: FuncId) -> Result<Self, Vec<Diagnostic>> {
+        let mut layout = Self::default();
+        let mut errors = Vec::new();
+        let mut end = 0_u64;
+        for param in &module.functions[kernel.index()].params {
+            let Param::Memory(id) = *param else { continue };
+            let variable = &module.variables[id.index()];
+            let align = u64::from(variable.align.max(1));
+            let offset = end.next_multiple_of(align);
+            layout.places.insert(id, offset);
+            layout.parameters.push(Parameter { offset, size: variable.size, align });
+            end = offset + variable.size;
+        }
+        let mut constants = 0_u64;
+        let mut open = Vec::new();
+        for (index, variable) in module.variables.iter().enumerate() {
+            let id = VarId(index as u32);
+            let align = u64::from(variable.align.max(1));
+            match variable.space {
+                StateSpace::Shared if variable.unsized_array => open.push((id, align)),
+                StateSpace::Shared => {
+                    let offset = layout.shared_bytes.next_multiple_of(align);
+                    layout.places.insert(id, offset);
+                    layout.shared_bytes = offset + variable.size;
+                }
+                StateSpace::Const => {
+                    let offset = constants.next_multiple_of(align);
+                    layout.places.insert(id, offset);
+                    layout.constants.push(Placed { id, offset });
+                    constants = offset + variable.size;
+                }
+                StateSpace::Global => {
+                    layout.globals.insert(id, symbol(variable, index));
+                }
+                _ => {}
+            }
+            if matches!(variable.space, StateSpace::Const | StateSpace::Global) {
+                errors.extend(refused(variable));
+            }
+        }
+        // What has no size of its own stands behind everything else, all at one place.
+        let dynamic =
+            open.iter().map(|(_, align)| layout.shared_bytes.next_multiple_of(*align)).max().unwrap_or(0);
+        open.iter().for_each(|(id, _)| {
+            layout.places.insert(*id, dynamic);
+        });
+        if constants > BANK {
+            errors.push(Diagnostic::error(
+                codes::RESOURCES,
+                module.functions[kernel.index()].span,
+                "more than 64 KiB of constants",
+            ));
+        }
+        if errors.is_empty() { Ok(layout) } else { Err(errors) }
+    }
+
+    /// The offset of a parameter of the kernel.
+    pub fn parameter(&self, id: VarId) -> Option<u64> {
+        self.places.get(&id).copied()
+    }
+
+    /// The offset of a shared variable.
+    pub fn shared(&self, id: VarId) -> Option<u64> {
+        self.places.get(&id).copied()
+    }
+
+    /// The offset of a variable in constant bank 3.
+    pub fn constant(&self, id: VarId) -> Option<u64> {
+        self.places.get(&id).copied()
+    }
+
+    /// The symbol of a variable in global memory.
+    pub fn global(&self, id: VarId) -> Option<&str> {
+        self.globals.get(&id).map(String::as_str)
+    }
+}
+
+/// A variable's symbol: names of blocks may be there twice.
+fn symbol(variable: &Variable, index: usize) -> String {
+    match variable.function {
+        Some(_) => format!("{}${index}", variable.name),
+        None => variable.name.clone(),
+    }
+}
+
+fn refused(variable: &Variable) -> Option<Diagnostic> {
+    let what = if !variable.relocations.is_empty() {
+        "whose initial value is an address"
+    } else if variable.linkage == ptx::module::Linkage::Extern {
+        "that is defined elsewhere"
+    } else if variable.managed {
+        "that is managed"
+    } else {
+        return None;
+    };
+    let text = format!("the variable `{}`, {what}, is not compiled to a cubin yet", variable.name);
+    Some(Diagnostic::error(codes::DECLARATION, variable.span, text))
+}

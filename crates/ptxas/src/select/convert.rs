@@ -1,0 +1,200 @@
+//! Conversions (PTX ISA, "cvt").
+
+use super::float::rounding;
+use super::{Done, Refusal, Select};
+use crate::code::{Operand, Reg};
+use ir::Op;
+use ir::instruction as i;
+use ir::operand::Value;
+use ptx::types::{ScalarType, TypeKind};
+
+fn signed(ty: ScalarType) -> bool {
+    ty.kind() == TypeKind::Signed
+}
+
+impl Select<'_> {
+    pub(super) fn conversions(&mut self, op: &Op) -> Option<Done> {
+        Some(match op {
+            Op::CvtInt(op) => self.integer_to_integer(op),
+            Op::CvtIntToFloat(op) if !op.sat => self.integer_to_float(op),
+            Op::CvtFloatToInt(op) => self.float_to_integer(op),
+            Op::CvtFloat(op) if !op.relu && !op.satfinite => self.float_to_float(op),
+            Op::CvtPackFloat(op) if !op.relu && !op.satfinite && op.rnd == i::CvtPackFloatRnd::Rn => {
+                self.two_floats(op)
+            }
+            _ => return None,
+        })
+    }
+
+    fn integer_to_integer(&mut self, op: &i::CvtInt) -> Done {
+        if op.sat {
+            if op.atype.bits() == 64 || op.dtype.bits() >= 32 {
+                return Err("with .sat to or from this type".to_owned());
+            }
+            let a = self.extended(&op.a, op.atype)?;
+            let result = self.clamp(a, signed(op.atype), op.dtype);
+            self.set_extended(op.d, result, op.dtype);
+            return Ok(());
+        }
+        if op.dtype.bits() == 64 && op.atype.bits() < 64 {
+            let low = self.extended(&op.a, op.atype)?;
+            let high = match signed(op.atype) {
+                true => Operand::low(
+                    self.one("SHF.R.S32.HI", vec![Operand::zero(), Operand::number(31), low.clone()]),
+                ),
+                false => Operand::zero(),
+            };
+            let result = self.join(low, high);
+            self.set(op.d, result);
+            return Ok(());
+        }
+        if op.dtype.bits() == 64 {
+            let a = self.double(&op.a)?;
+            let result = self.join(Operand::part(a, 0), Operand::part(a, 1));
+            self.set(op.d, result);
+            return Ok(());
+        }
+        let low = match op.atype.bits() {
+            64 => Operand::part(self.double(&op.a)?, 0),
+            bits if bits < op.dtype.bits() => self.extended(&op.a, op.atype)?,
+            _ => self.word(&op.a)?,
+        };
+        let result = self.one("MOV", vec![low]);
+        self.set_extended(op.d, result, op.dtype);
+        Ok(())
+    }
+
+    /// A number of 32 bits at its nearest among those of a narrower type.
+    fn clamp(&mut self, a: Operand, is_signed: bool, ty: ScalarType) -> Reg {
+        let (least, most): (i64, i64) = match signed(ty) {
+            true => (-(1 << (ty.bits() - 1)), (1 << (ty.bits() - 1)) - 1),
+            false => (0, (1 << ty.bits()) - 1),
+        };
+        let kind = if is_signed { "" } else { ".U32" };
+        let most = self.constant(most as u32);
+        let below = self.one(format!("VIMNMX{kind}"), vec![a, most, Operand::always(false)]);
+        if !is_signed {
+            return below;
+        }
+        let least = self.constant(least as u32);
+        self.one("VIMNMX", vec![Operand::low(below), least, Operand::always(true)])
+    }
+
+    fn integer_to_float(&mut self, op: &i::CvtIntToFloat) -> Done {
+        let kind = match (signed(op.atype), op.atype.bits()) {
+            (true, 64) => ".S64",
+            (false, 64) => ".U64",
+            (true, _) => "",
+            (false, _) => ".U32",
+        };
+        let a = match op.atype.bits() {
+            64 => Operand::wide(self.double(&op.a)?, 2),
+            _ => self.extended(&op.a, op.atype)?,
+        };
+        let rnd = rounding(Some(op.rnd));
+        let result = match op.dtype {
+            ScalarType::F64 => self.pair(format!("I2F.F64{kind}{rnd}"), vec![a]),
+            ScalarType::F32 => self.one(format!("I2F{kind}{rnd}"), vec![a]),
+            ScalarType::F16 => self.one(format!("I2F.F16{kind}{rnd}"), vec![a]),
+            ScalarType::Bf16 => self.one(format!("I2F.BF16{kind}{rnd}"), vec![a]),
+            _ => return Err("to this type".to_owned()),
+        };
+        self.set(op.d, result);
+        Ok(())
+    }
+
+    fn float_to_integer(&mut self, op: &i::CvtFloatToInt) -> Done {
+        use i::CvtFloatToIntRnd::{Rmi, Rni, Rpi, Rzi};
+        let rnd = match op.rnd {
+            Rni => "",
+            Rzi => ".TRUNC",
+            Rmi => ".FLOOR",
+            Rpi => ".CEIL",
+        };
+        let narrow = op.dtype.bits() < 32;
+        let kind = match (signed(op.dtype) || narrow, op.dtype.bits()) {
+            (true, 64) => ".S64",
+            (false, 64) => ".U64",
+            (true, _) => "",
+            (false, _) => ".U32",
+        };
+        let (source, a) = match op.atype {
+            ScalarType::F64 => (".F64", Operand::wide(self.double(&op.a)?, 2)),
+            ScalarType::F32 => ("", self.word(&op.a)?),
+            ScalarType::F16 => (".F16", self.word(&op.a)?),
+            _ => return Err("from this type".to_owned()),
+        };
+        let ftz = if op.ftz { ".FTZ" } else { "" };
+        let ntz = if op.dtype.bits() == 64 || op.atype == ScalarType::F64 { "" } else { ".NTZ" };
+        let name = format!("F2I{ftz}{kind}{source}{rnd}{ntz}");
+        let result = if op.dtype.bits() == 64 { self.pair(name, vec![a]) } else { self.one(name, vec![a]) };
+        let result = if narrow { self.clamp(Operand::low(result), true, op.dtype) } else { result };
+        self.set_extended(op.d, result, op.dtype);
+        Ok(())
+    }
+
+    fn float_to_float(&mut self, op: &i::CvtFloat) -> Done {
+        use ScalarType::{Bf16, F16, F32, F64};
+        use i::CvtFloatRnd::{Rm, Rmi, Rn, Rna, Rni, Rp, Rpi, Rz, Rzi};
+        let ftz = if op.ftz { ".FTZ" } else { "" };
+        let a = match op.atype {
+            F64 => Operand::wide(self.double(&op.a)?, 2),
+            _ => self.word(&op.a)?,
+        };
+        let integral = match op.rnd {
+            Some(Rni) => Some(""),
+            Some(Rzi) => Some(".TRUNC"),
+            Some(Rmi) => Some(".FLOOR"),
+            Some(Rpi) => Some(".CEIL"),
+            Some(Rm | Rn | Rna | Rp | Rz) | None => None,
+        };
+        let directed = match op.rnd {
+            Some(Rz) => ".RZ",
+            Some(Rm) => ".RM",
+            Some(Rp) => ".RP",
+            _ => "",
+        };
+        let result = match (op.atype, op.dtype, integral) {
+            (F32, F32, Some(rnd)) => self.one(format!("FRND{ftz}{rnd}"), vec![a]),
+            (F64, F64, Some(rnd)) => self.pair(format!("FRND.F64{rnd}"), vec![a]),
+            (F16, F16, Some(rnd)) => self.one(format!("FRND.F16{rnd}"), vec![a]),
+            (F32, F64, None) => self.pair(format!("F2F{ftz}.F64.F32"), vec![a]),
+            (F64, F32, None) => self.one(format!("F2F{ftz}.F32.F64{directed}"), vec![a]),
+            (F32, F16, None) if directed.is_empty() && !op.ftz => self.pack("F16", "", Operand::zero(), a),
+            (F32, Bf16, None) if directed.is_empty() => self.pack("BF16", "", Operand::zero(), a),
+            (F16, F32, None) => {
+                self.one("HADD2.F32", vec![Operand::Text("-RZ".to_owned()), a.suffixed(".H0_H0")])
+            }
+            (Bf16, F32, None) => self.one("SHF.L.U32", vec![a, Operand::number(16), Operand::zero()]),
+            (F16, F64, None) => self.pair("F2F.F64.F16", vec![a]),
+            (F64, F16, None) => self.one(format!("F2F.F16.F64{directed}"), vec![a]),
+            (F32, F32, None) => self.one(format!("FADD{ftz}"), vec![Operand::Text("-RZ".to_owned()), a]),
+            _ => return Err("between these types, or so rounded".to_owned()),
+        };
+        let result = match (op.sat, op.dtype) {
+            (false, _) => result,
+            (true, F32) => self.one("FADD.SAT", vec![Operand::Text("-RZ".to_owned()), Operand::low(result)]),
+            (true, _) => return Err("with .sat to this type".to_owned()),
+        };
+        self.set(op.d, result);
+        Ok(())
+    }
+
+    /// Two floats of 16 bits, the second in the lower half.
+    fn pack(&mut self, kind: &str, rnd: &str, high: Operand, low: Operand) -> Reg {
+        self.one(format!("F2FP.{kind}.F32.PACK_AB{rnd}"), vec![high, low])
+    }
+
+    fn two_floats(&mut self, op: &i::CvtPackFloat) -> Result<(), Refusal> {
+        let kind = match op.dtype {
+            ScalarType::F16x2 => "F16",
+            ScalarType::Bf16x2 => "BF16",
+            _ => return Err("to this type".to_owned()),
+        };
+        let word = |this: &mut Self, value: &Value| this.word(value);
+        let (a, b) = (word(self, &op.a)?, word(self, &op.b)?);
+        let result = self.pack(kind, "", a, b);
+        self.set(op.d, result);
+        Ok(())
+    }
+}

@@ -1,0 +1,461 @@
+//! Floats of 32 and 64 bits (PTX ISA, "Floating-Point Instructions").
+
+use super::integer::combination;
+use super::{Done, Refusal, Select};
+use crate::code::{Operand, Reg};
+use ir::Op;
+use ir::instruction as i;
+use ir::operand::{Def, Value};
+use ptx::types::ScalarType;
+
+/// 2^-126, the least normal number.
+const LEAST_NORMAL: u32 = 0x0080_0000;
+/// 2^24, 2^-12, 2^12.
+const UP: u32 = 0x4b80_0000;
+const DOWN_ROOT: u32 = 0x3980_0000;
+const UP_ROOT: u32 = 0x4580_0000;
+
+/// Rounding as a modifier; nothing is to nearest.
+pub(super) fn rounding(rnd: Option<i::AddFloatRnd>) -> &'static str {
+    match rnd {
+        None | Some(i::AddFloatRnd::Rn) => "",
+        Some(i::AddFloatRnd::Rz) => ".RZ",
+        Some(i::AddFloatRnd::Rm) => ".RM",
+        Some(i::AddFloatRnd::Rp) => ".RP",
+    }
+}
+
+fn flag(is: bool, text: &'static str) -> &'static str {
+    if is { text } else { "" }
+}
+
+impl Select<'_> {
+    pub(super) fn floats(&mut self, op: &Op) -> Option<Done> {
+        Some(match op {
+            Op::AddFloat(op) => {
+                self.arithmetic("ADD", (op.rnd, op.ftz, op.sat, op.ty), op.d, &[&op.a, &op.b], false)
+            }
+            Op::SubFloat(op) => {
+                self.arithmetic("ADD", (op.rnd, op.ftz, op.sat, op.ty), op.d, &[&op.a, &op.b], true)
+            }
+            Op::MulFloat(op) => {
+                self.arithmetic("MUL", (op.rnd, op.ftz, op.sat, op.ty), op.d, &[&op.a, &op.b], false)
+            }
+            Op::FmaFloat(op) => self.arithmetic(
+                "FMA",
+                (Some(op.rnd), op.ftz, op.sat, op.ty),
+                op.d,
+                &[&op.a, &op.b, &op.c],
+                false,
+            ),
+            Op::MadFloat(op) => self.arithmetic(
+                "FMA",
+                (Some(op.rnd), op.ftz, op.sat, op.ty),
+                op.d,
+                &[&op.a, &op.b, &op.c],
+                false,
+            ),
+            Op::NegFloat(op) => self.sign(op.ty, op.ftz, op.d, &op.a, "-"),
+            Op::AbsFloat(op) => self.sign(op.ty, op.ftz, op.d, &op.a, "|"),
+            Op::MinFloat(op) if !op.xorsign => {
+                self.extreme_float(op.ty, op.ftz, op.nan, op.d, &op.a, &op.b, false)
+            }
+            Op::MaxFloat(op) if !op.xorsign => {
+                self.extreme_float(op.ty, op.ftz, op.nan, op.d, &op.a, &op.b, true)
+            }
+            Op::Copysign(op) => self.copysign(op),
+            Op::Sin(op) => self.wave("MUFU.SIN", op.ftz, op.d, &op.a),
+            Op::Cos(op) => self.wave("MUFU.COS", op.ftz, op.d, &op.a),
+            Op::TanhFloat(op) => self.function("MUFU.TANH", op.d, &op.a),
+            Op::Ex2Float(op) => self.exponential(op),
+            Op::Lg2(op) => {
+                self.scaled("MUFU.LG2", op.ftz, op.d, &op.a, Some(("FADD", (-24.0_f32).to_bits())))
+            }
+            Op::SqrtApprox(op) => self.scaled("MUFU.SQRT", op.ftz, op.d, &op.a, Some(("FMUL", DOWN_ROOT))),
+            Op::RsqrtApprox(op) if op.ty == ScalarType::F32 => {
+                self.scaled("MUFU.RSQ", op.ftz, op.d, &op.a, Some(("FMUL", UP_ROOT)))
+            }
+            Op::RcpApprox(op) if op.ty == ScalarType::F32 && op.ftz => self.function("MUFU.RCP", op.d, &op.a),
+            Op::RcpApprox(op) if op.ty == ScalarType::F32 => self.reciprocal(op),
+            Op::RcpApprox(op) => self.upper("MUFU.RCP64H", op.d, &op.a),
+            Op::RsqrtApprox(op) if op.ftz => self.upper("MUFU.RSQ64H", op.d, &op.a),
+            Op::DivFloatApprox(op) => self.quotient(op.d, &op.a, &op.b, op.ftz, false),
+            Op::DivFloatFull(op) => self.quotient(op.d, &op.a, &op.b, op.ftz, true),
+            Op::DivFloat(op) if op.ty == ScalarType::F32 && op.rnd == i::AddFloatRnd::Rn => {
+                self.divide_float(op.d, &op.a, &op.b, op.ftz)
+            }
+            Op::Rcp(op) if op.ty == ScalarType::F32 && op.rnd == i::AddFloatRnd::Rn => {
+                self.divide_float(op.d, &Value::Constant(0x3f80_0000), &op.a, op.ftz)
+            }
+            Op::Sqrt(op) if op.ty == ScalarType::F32 && op.rnd == i::AddFloatRnd::Rn => self.root(op),
+            Op::SetpFloat(op) => self.setp_float(op),
+            Op::SetFloat(op) => self.set_float(op),
+            _ => return None,
+        })
+    }
+
+    fn arithmetic(
+        &mut self,
+        name: &str,
+        (rnd, ftz, sat, ty): (Option<i::AddFloatRnd>, bool, bool, ScalarType),
+        d: Def,
+        values: &[&Value],
+        minus: bool,
+    ) -> Done {
+        let double = ty == ScalarType::F64;
+        let prefix = if double { "D" } else { "F" };
+        let name = format!("{prefix}{name}{}{}{}", flag(ftz, ".FTZ"), rounding(rnd), flag(sat, ".SAT"));
+        let mut operands = Vec::new();
+        for value in values {
+            operands.push(if double { Operand::wide(self.double(value)?, 2) } else { self.word(value)? });
+        }
+        if minus && let Some(last) = operands.pop() {
+            operands.push(last.signed("-"));
+        }
+        let result = if double { self.pair(name, operands) } else { self.one(name, operands) };
+        self.set(d, result);
+        Ok(())
+    }
+
+    fn sign(&mut self, ty: ScalarType, ftz: bool, d: Def, a: &Value, sign: &'static str) -> Done {
+        let (table, mask) = if sign == "-" { (0x3c, 0x8000_0000) } else { (0xc0, 0x7fff_ffff) };
+        let result = if ty == ScalarType::F64 {
+            let a = self.double(a)?;
+            let high = self.lop(Operand::part(a, 1), Operand::number(mask), table);
+            self.join(Operand::part(a, 0), Operand::low(high))
+        } else if ftz {
+            let a = self.word(a)?;
+            self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), a.signed(sign)])
+        } else {
+            let a = self.word(a)?;
+            self.lop(a, Operand::number(mask), table)
+        };
+        self.set(d, result);
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn extreme_float(
+        &mut self,
+        ty: ScalarType,
+        ftz: bool,
+        nan: bool,
+        d: Def,
+        a: &Value,
+        b: &Value,
+        max: bool,
+    ) -> Done {
+        if ty == ScalarType::F32 {
+            let (a, b) = (self.word(a)?, self.word(b)?);
+            let name = format!("FMNMX{}{}", flag(ftz, ".FTZ"), flag(nan, ".NAN"));
+            let result = self.one(name, vec![a, b, Operand::always(max)]);
+            self.set(d, result);
+            return Ok(());
+        }
+        let (a, b) = (self.double(a)?, self.double(b)?);
+        let (first, quiet) = (self.flag(), self.flag());
+        let written = vec![Operand::Predicate(first, false), Operand::Predicate(quiet, false)];
+        let name = if max { "DSETP.MAX.AND" } else { "DSETP.MIN.AND" };
+        self.code.push(
+            None,
+            name,
+            written,
+            vec![Operand::wide(a, 2), Operand::wide(b, 2), Operand::always(false)],
+        );
+        let to = self.temporary(2);
+        for part in 0..2 {
+            let read = vec![Operand::part(a, part), Operand::part(b, part), Operand::Predicate(first, false)];
+            self.code.push(None, "SEL", vec![Operand::part(to, part)], read);
+        }
+        // Of a NaN the quiet form is taken.
+        let read = vec![
+            Operand::part(b, 1),
+            Operand::number(0x80000),
+            Operand::zero(),
+            Operand::number(0xfc),
+            Operand::always(true),
+        ];
+        let quieted = self.one("LOP3.LUT", read);
+        let high = self.select_word(Operand::low(quieted), Operand::part(to, 1), quiet, false);
+        let result = self.join(Operand::part(to, 0), Operand::low(high));
+        self.set(d, result);
+        Ok(())
+    }
+
+    fn copysign(&mut self, op: &i::Copysign) -> Done {
+        let table = |this: &mut Self, sign: Operand, value: Operand| {
+            this.one(
+                "LOP3.LUT",
+                vec![value, Operand::number(0x8000_0000), sign, Operand::number(0xb8), Operand::always(true)],
+            )
+        };
+        let result = if op.ty == ScalarType::F64 {
+            let (a, b) = (self.double(&op.a)?, self.double(&op.b)?);
+            let high = table(self, Operand::part(a, 1), Operand::part(b, 1));
+            self.join(Operand::part(b, 0), Operand::low(high))
+        } else {
+            let (a, b) = (self.word(&op.a)?, self.word(&op.b)?);
+            table(self, a, b)
+        };
+        self.set(op.d, result);
+        Ok(())
+    }
+
+    fn function(&mut self, name: &str, d: Def, a: &Value) -> Done {
+        let a = self.word(a)?;
+        let result = self.one(name, vec![a]);
+        self.set(d, result);
+        Ok(())
+    }
+
+    /// Of the upper half of a double, with zeros below.
+    fn upper(&mut self, name: &str, d: Def, a: &Value) -> Done {
+        let a = self.double(a)?;
+        let high = self.one(name, vec![Operand::part(a, 1)]);
+        let result = self.join(Operand::zero(), Operand::low(high));
+        self.set(d, result);
+        Ok(())
+    }
+
+    /// Sine and cosine take their argument in turns.
+    fn wave(&mut self, name: &str, ftz: bool, d: Def, a: &Value) -> Done {
+        let a = self.word(a)?;
+        let turns = self.one("MOV", vec![Operand::number(0x3e22_f983)]);
+        let a = self.one(format!("FMUL{}.RZ", flag(ftz, ".FTZ")), vec![a, Operand::low(turns)]);
+        let result = self.one(name, vec![Operand::low(a)]);
+        self.set(d, result);
+        Ok(())
+    }
+
+    fn exponential(&mut self, op: &i::Ex2Float) -> Done {
+        if op.ftz {
+            return self.function("MUFU.EX2", op.d, &op.a);
+        }
+        let a = self.word(&op.a)?;
+        let bound = self.constant((-126.0_f32).to_bits());
+        let normal = self.compare("FSETP.GEU.AND", a.clone(), bound);
+        let half = self.constant(0.5_f32.to_bits());
+        let halved = self.one("FMUL", vec![a.clone(), half]);
+        let argument = self.select_word(a, Operand::low(halved), normal, false);
+        let power = self.one("MUFU.EX2", vec![Operand::low(argument)]);
+        let square = self.one("FMUL", vec![Operand::low(power), Operand::low(power)]);
+        let result = self.select_word(Operand::low(power), Operand::low(square), normal, false);
+        self.set(op.d, result);
+        Ok(())
+    }
+
+    /// The unit takes a subnormal for zero: scaled by 2^24, and the result set right.
+    fn scaled(&mut self, name: &str, ftz: bool, d: Def, a: &Value, back: Option<(&str, u32)>) -> Done {
+        let Some((undo, by)) = back.filter(|_| !ftz) else { return self.function(name, d, a) };
+        let a = self.word(a)?;
+        let normal = self.is_normal(a.clone());
+        let up = self.constant(UP);
+        let larger = self.one("FMUL", vec![a.clone(), up]);
+        let argument = self.select_word(a, Operand::low(larger), normal, false);
+        let value = self.one(name, vec![Operand::low(argument)]);
+        let by = self.constant(by);
+        let right = self.one(undo, vec![Operand::low(value), by]);
+        let result = self.select_word(Operand::low(value), Operand::low(right), normal, false);
+        self.set(d, result);
+        Ok(())
+    }
+
+    fn is_normal(&mut self, a: Operand) -> Reg {
+        let least = self.constant(LEAST_NORMAL);
+        self.compare("FSETP.GEU.AND", a.signed("|"), least)
+    }
+
+    fn reciprocal(&mut self, op: &i::RcpApprox) -> Done {
+        let a = self.word(&op.a)?;
+        let scale = self.scale(a.clone());
+        let argument = self.one("FMUL", vec![Operand::low(scale), a]);
+        let value = self.one("MUFU.RCP", vec![Operand::low(argument)]);
+        let result = self.one("FMUL", vec![Operand::low(scale), Operand::low(value)]);
+        self.set(op.d, result);
+        Ok(())
+    }
+
+    /// What brings a divisor to where its reciprocal is normal: 2^24 for subnormals, 1/4 above 2^126.
+    fn scale(&mut self, a: Operand) -> Reg {
+        let normal = self.is_normal(a.clone());
+        let bound = self.constant(0x7e80_0000);
+        let large = self.compare("FSETP.GT.AND", a.signed("|"), bound);
+        let (one, up, down) = (self.constant(0x3f80_0000), self.constant(UP), self.constant(0x3e80_0000));
+        let first = self.select_word(one, up, normal, false);
+        self.select_word(down, Operand::low(first), large, false)
+    }
+
+    fn quotient(&mut self, d: Def, a: &Value, b: &Value, ftz: bool, full: bool) -> Done {
+        let (a, b) = (self.word(a)?, self.word(b)?);
+        let mul = if ftz { "FMUL.FTZ" } else { "FMUL" };
+        let (a, b) = if ftz && !full {
+            (a, b)
+        } else {
+            let scale = if full {
+                self.scale(b.clone())
+            } else {
+                let normal = self.is_normal(b.clone());
+                let (one, up) = (self.constant(0x3f80_0000), self.constant(UP));
+                self.select_word(one, up, normal, false)
+            };
+            let a = self.one(mul, vec![a, Operand::low(scale)]);
+            let b = self.one(mul, vec![b, Operand::low(scale)]);
+            (Operand::low(a), Operand::low(b))
+        };
+        let reciprocal = self.one("MUFU.RCP", vec![b]);
+        let result = self.one(mul, vec![Operand::low(reciprocal), a]);
+        self.set(d, result);
+        Ok(())
+    }
+
+    fn doubled(&mut self, a: Operand) -> Operand {
+        Operand::wide(self.pair("F2F.F64.F32", vec![a]), 2)
+    }
+
+    /// Through doubles: a quotient of 53 bits, rounded once more to 24, is the rounded quotient, since 53 >= 2 * 24 + 2.
+    /// Zeros, infinities and NaNs go another way: their quotient by a divisor of the same sign and 1.
+    fn divide_float(&mut self, d: Def, a: &Value, b: &Value, ftz: bool) -> Done {
+        let (mut a, mut b) = (self.word(a)?, self.word(b)?);
+        if ftz {
+            for value in [&mut a, &mut b] {
+                *value =
+                    Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), value.clone()]));
+            }
+        }
+        let one = self.constant(0x3f80_0000);
+        let (x, y) = (self.doubled(a.clone()), self.doubled(b.clone()));
+        let high = match &y {
+            Operand::General { reg, .. } => Operand::part(*reg, 1),
+            _ => return Err("this divisor".to_owned()),
+        };
+        let guess = self.one("MUFU.RCP64H", vec![high]);
+        let mut reciprocal = Operand::wide(self.join(Operand::number(1), Operand::low(guess)), 2);
+        let unit = Operand::wide(self.constant64(1.0_f64.to_bits()), 2);
+        for _ in 0..3 {
+            let error = self.pair("DFMA", vec![reciprocal.clone().signed("-"), y.clone(), unit.clone()]);
+            reciprocal = Operand::wide(
+                self.pair("DFMA", vec![reciprocal.clone(), Operand::wide(error, 2), reciprocal]),
+                2,
+            );
+        }
+        let first = self.pair("DMUL", vec![x.clone(), reciprocal.clone()]);
+        let rest = self.pair("DFMA", vec![Operand::wide(first, 2).signed("-"), y, x]);
+        let exact = self.pair("DFMA", vec![Operand::wide(rest, 2), reciprocal, Operand::wide(first, 2)]);
+        let usual = self.one("F2F.F32.F64", vec![Operand::wide(exact, 2)]);
+        // What of the divisor matters if an operand is none of the usual numbers.
+        let read =
+            vec![b.clone(), Operand::number(0x8000_0000), one, Operand::number(0xe2), Operand::always(true)];
+        let unit = self.one("LOP3.LUT", read);
+        let plain = self.is_usual(b.clone());
+        let divisor = self.select_word(Operand::low(unit), b, plain, false);
+        let inverse = self.one("MUFU.RCP", vec![Operand::low(divisor)]);
+        let other = self.one("FMUL", vec![a.clone(), Operand::low(inverse)]);
+        let both = self.flag();
+        let whole = self.is_usual(a);
+        self.plop(None, both, Operand::Predicate(plain, false), Operand::Predicate(whole, false), 0xc0);
+        let mut result = self.select_word(Operand::low(usual), Operand::low(other), both, false);
+        if ftz {
+            result = self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), Operand::low(result)]);
+        }
+        self.set(d, result);
+        Ok(())
+    }
+
+    /// Whether a float is neither zero, nor infinite, nor NaN.
+    fn is_usual(&mut self, a: Operand) -> Reg {
+        let (usual, finite) = (self.flag(), self.compare_infinite(a.clone()));
+        let written = vec![Operand::Predicate(usual, false), Operand::always(false)];
+        let read = vec![a.signed("|"), Operand::zero(), Operand::Predicate(finite, false)];
+        self.code.push(None, "FSETP.GT.AND", written, read);
+        usual
+    }
+
+    fn compare_infinite(&mut self, a: Operand) -> Reg {
+        let infinity = self.constant(0x7f80_0000);
+        self.compare("FSETP.LT.AND", a.signed("|"), infinity)
+    }
+
+    /// Through doubles, as a quotient.
+    fn root(&mut self, op: &i::Sqrt) -> Done {
+        let mut a = self.word(&op.a)?;
+        if op.ftz {
+            a = Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), a]));
+        }
+        let x = self.doubled(a.clone());
+        let high = match &x {
+            Operand::General { reg, .. } => Operand::part(*reg, 1),
+            _ => return Err("this operand".to_owned()),
+        };
+        let guess = self.one("MUFU.RSQ64H", vec![high]);
+        let mut inverse = Operand::wide(self.join(Operand::zero(), Operand::low(guess)), 2);
+        let unit = Operand::wide(self.constant64(1.0_f64.to_bits()), 2);
+        let half = Operand::wide(self.constant64(0.5_f64.to_bits()), 2);
+        for _ in 0..3 {
+            let square = self.pair("DMUL", vec![inverse.clone(), inverse.clone()]);
+            let error =
+                self.pair("DFMA", vec![x.clone().signed("-"), Operand::wide(square, 2), unit.clone()]);
+            let part = self.pair("DMUL", vec![inverse.clone(), half.clone()]);
+            inverse = Operand::wide(
+                self.pair("DFMA", vec![Operand::wide(error, 2), Operand::wide(part, 2), inverse]),
+                2,
+            );
+        }
+        let first = self.pair("DMUL", vec![x.clone(), inverse.clone()]);
+        let rest = self.pair("DFMA", vec![Operand::wide(first, 2).signed("-"), Operand::wide(first, 2), x]);
+        let part = self.pair("DMUL", vec![inverse, half]);
+        let exact =
+            self.pair("DFMA", vec![Operand::wide(rest, 2), Operand::wide(part, 2), Operand::wide(first, 2)]);
+        let usual = self.one("F2F.F32.F64", vec![Operand::wide(exact, 2)]);
+        let other = self.one("MUFU.SQRT", vec![a.clone()]);
+        let plain = self.is_usual(a.clone());
+        let positive = self.flag();
+        let written = vec![Operand::Predicate(positive, false), Operand::always(false)];
+        self.code.push(
+            None,
+            "FSETP.GT.AND",
+            written,
+            vec![a, Operand::zero(), Operand::Predicate(plain, false)],
+        );
+        let result = self.select_word(Operand::low(usual), Operand::low(other), positive, false);
+        self.set(op.d, result);
+        Ok(())
+    }
+
+    fn compare_float(
+        &mut self,
+        name: String,
+        ty: ScalarType,
+        a: &Value,
+        b: &Value,
+        with: Operand,
+    ) -> Result<(Reg, Reg), Refusal> {
+        let (to, opposite) = (self.flag(), self.flag());
+        let written = vec![Operand::Predicate(to, false), Operand::Predicate(opposite, false)];
+        let (prefix, a, b) = match ty {
+            ScalarType::F64 => ("D", Operand::wide(self.double(a)?, 2), Operand::wide(self.double(b)?, 2)),
+            _ => ("F", self.word(a)?, self.word(b)?),
+        };
+        self.code.push(None, format!("{prefix}SETP{name}"), written, vec![a, b, with]);
+        Ok((to, opposite))
+    }
+
+    fn setp_float(&mut self, op: &i::SetpFloat) -> Done {
+        let name = comparison(op.cmp, flag(op.ftz, ".FTZ"), op.combine);
+        let with = self.predicate_operand(op.c.as_ref())?;
+        let (to, opposite) = self.compare_float(name, op.ty, &op.a, &op.b, with)?;
+        self.set_flags(op.p, op.q, to, opposite);
+        Ok(())
+    }
+
+    fn set_float(&mut self, op: &i::SetFloat) -> Done {
+        let name = comparison(op.cmp, flag(op.ftz, ".FTZ"), op.combine);
+        let with = self.predicate_operand(op.c.as_ref())?;
+        let (to, _) = self.compare_float(name, op.stype, &op.a, &op.b, with)?;
+        self.truth(op.d, op.dtype, to)
+    }
+}
+
+/// `.LT.FTZ.AND`.
+pub(super) fn comparison(cmp: i::SetFloatCmp, ftz: &str, combine: Option<i::SetIntBool>) -> String {
+    format!("{}{ftz}.{}", cmp.modifier().text().to_uppercase(), combination(combine))
+}

@@ -1,0 +1,457 @@
+//! Moves, loads, stores and addresses (PTX ISA, "Data Movement and Conversion Instructions").
+
+use super::{Done, Refusal, Select};
+use crate::code::{Operand, Reg};
+use crate::layout::PARAMETERS;
+use ir::Op;
+use ir::instruction as i;
+use ir::operand::{Address, Def, Space, Value};
+use ptx::isa::{Order, Scope};
+use ptx::module::{AddressBase, Symbol};
+use ptx::types::{ScalarType, StateSpace, TypeKind};
+
+/// The descriptor of global memory, which the prologue loads.
+const DESCRIPTOR: &str = "desc[UR4]";
+
+/// Where a memory operand leads, by the instructions that go there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Window {
+    Generic,
+    Global,
+    Shared,
+    Local,
+    /// Constant bank 0 or 3.
+    Constant(u8),
+}
+
+/// A memory operand: a register, or the register that is always zero, and an offset.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) window: Window,
+    base: Option<Reg>,
+    /// The stack pointer is the base.
+    stack: bool,
+    offset: i64,
+}
+
+impl Place {
+    pub(super) fn operand(&self, more: i64) -> Operand {
+        let offset = self.offset + more;
+        let before = match self.window {
+            Window::Generic | Window::Global => DESCRIPTOR,
+            Window::Constant(0) => "c[0x0]",
+            Window::Constant(_) => "c[0x3]",
+            Window::Shared | Window::Local => "",
+        };
+        match self.base {
+            Some(reg) => {
+                let width = if before == DESCRIPTOR { 2 } else { 1 };
+                Operand::Address { before, reg, width, offset }
+            }
+            None if self.stack => {
+                Operand::Text(if offset == 0 { "[R1]".to_owned() } else { format!("[R1+{offset:#x}]") })
+            }
+            None => Operand::Text(format!("{before}[{offset:#x}]")),
+        }
+    }
+
+    /// The register pair of an address, for instructions that take no descriptor.
+    pub(super) fn bare(&self) -> Option<Operand> {
+        let reg = self.base?;
+        Some(Operand::Address { before: "", reg, width: 2, offset: self.offset })
+    }
+}
+
+/// How strong an access is, as a modifier.
+pub(super) fn strength(order: Order, scope: Option<Scope>) -> &'static str {
+    match (order, scope) {
+        (Order::Weak, _) => "",
+        (Order::Volatile, _) | (_, Some(Scope::Sys)) => ".STRONG.SYS",
+        (_, Some(Scope::Cta)) => ".STRONG.SM",
+        _ => ".STRONG.GPU",
+    }
+}
+
+/// The modifier of an element's size.
+fn size(ty: ScalarType, elements: usize) -> Option<&'static str> {
+    Some(match (ty.bits() as usize * elements, elements, ty.kind()) {
+        (8, 1, TypeKind::Signed) => ".S8",
+        (8, 1, _) => ".U8",
+        (16, 1, TypeKind::Signed) => ".S16",
+        (16, 1, _) => ".U16",
+        (32, 1, _) => "",
+        (64, ..) if ty.bits() >= 32 => ".64",
+        (128, ..) if ty.bits() >= 32 => ".128",
+        _ => return None,
+    })
+}
+
+impl Select<'_> {
+    pub(super) fn moves(&mut self, op: &Op) -> Option<Done> {
+        Some(match op {
+            Op::Mov(op) => self.mov(op),
+            Op::MovPred(op) => self
+                .predicate_operand(Some(&ir::operand::Predicate { value: op.a, negated: false }))
+                .map(|a| {
+                    let to = self.flag();
+                    self.plop(None, to, a, Operand::always(false), 0xf0);
+                    self.set_flag(op.d, to);
+                }),
+            Op::MovPack(op) => self.pack_registers(op),
+            Op::MovUnpack(op) => self.unpack_registers(op),
+            Op::Cvta(op) => self.cvta(op),
+            Op::Isspacep(op) => self.isspacep(op),
+            _ => return None,
+        })
+    }
+
+    fn mov(&mut self, op: &i::Mov) -> Done {
+        let result = match op.ty.bits() {
+            128 => return Err("of 128 bits".to_owned()),
+            64 => {
+                let a = self.double(&op.a)?;
+                self.join(Operand::part(a, 0), Operand::part(a, 1))
+            }
+            _ => {
+                let a = self.word(&op.a)?;
+                self.one("MOV", vec![a])
+            }
+        };
+        self.set(op.d, result);
+        Ok(())
+    }
+
+    fn pack_registers(&mut self, op: &i::MovPack) -> Done {
+        let each = op.ty.bits() / op.a.len() as u32;
+        let mut words = Vec::new();
+        match each {
+            32 => {
+                for value in &op.a {
+                    words.push(self.word(value)?);
+                }
+            }
+            64 => {
+                for value in &op.a {
+                    let both = self.double(value)?;
+                    words.extend([Operand::part(both, 0), Operand::part(both, 1)]);
+                }
+            }
+            16 => {
+                for two in op.a.chunks(2) {
+                    let low = self.word(&two[0])?;
+                    let high = two.get(1).map_or(Ok(Operand::zero()), |value| self.word(value))?;
+                    words.push(Operand::low(self.one("PRMT", vec![low, Operand::number(0x5410), high])));
+                }
+            }
+            8 => {
+                for four in op.a.chunks(4) {
+                    let mut all = Operand::zero();
+                    for (at, value) in four.iter().enumerate() {
+                        let byte = self.word(value)?;
+                        let order = [0x3214, 0x3240, 0x3410, 0x4210][at];
+                        all = Operand::low(self.one("PRMT", vec![all, Operand::number(order), byte]));
+                    }
+                    words.push(all);
+                }
+            }
+            _ => return Err("of parts of this size".to_owned()),
+        }
+        let width = words.len() as u8;
+        let to = self.temporary(width);
+        for (part, word) in words.into_iter().enumerate() {
+            self.code.push(None, "MOV", vec![Operand::part(to, part as u8)], vec![word]);
+        }
+        self.set(op.d, to);
+        Ok(())
+    }
+
+    fn unpack_registers(&mut self, op: &i::MovUnpack) -> Done {
+        let each = op.ty.bits() / op.d.len() as u32;
+        let width = (op.ty.bits() / 32).max(1) as u8;
+        let source = match (&op.a, op.ty.bits()) {
+            (Value::Register(id), 128) => self.home(*id),
+            (_, 128) => return Err("of such an operand".to_owned()),
+            (_, 64) => self.double(&op.a)?,
+            _ => {
+                let word = self.word(&op.a)?;
+                self.one("MOV", vec![word])
+            }
+        };
+        // A destination may be the source.
+        let copy = self.temporary(width);
+        for part in 0..width {
+            self.code.push(None, "MOV", vec![Operand::part(copy, part)], vec![Operand::part(source, part)]);
+        }
+        for (index, &def) in op.d.iter().enumerate() {
+            let bit = index as u32 * each;
+            let word = Operand::part(copy, (bit / 32) as u8);
+            let value = match each {
+                64 => {
+                    self.join(Operand::part(copy, index as u8 * 2), Operand::part(copy, index as u8 * 2 + 1))
+                }
+                32 => self.one("MOV", vec![word]),
+                _ => self.one("SHF.R.U32.HI", vec![Operand::zero(), Operand::number(bit % 32), word]),
+            };
+            self.set(def, value);
+        }
+        Ok(())
+    }
+
+    fn cvta(&mut self, op: &i::Cvta) -> Done {
+        if op.ty.bits() != 64 {
+            return Err("of 32 bits".to_owned());
+        }
+        // Of a variable: its address is that in its own space.
+        let a = self.double(&op.a)?;
+        let result = match (op.space, op.to) {
+            (Space::Global, _) => self.join(Operand::part(a, 0), Operand::part(a, 1)),
+            (Space::Shared | Space::SharedCta, false) => {
+                let high = self.one("S2R", vec![Operand::Text("SR_SWINHI".to_owned())]);
+                self.join(Operand::part(a, 0), Operand::low(high))
+            }
+            (Space::Shared | Space::SharedCta, true) => self.join(Operand::part(a, 0), Operand::zero()),
+            (Space::Local, to) => {
+                let base = self.pair("LDC.64", vec![Operand::bank0(0x20)]);
+                self.sum64(a, base, to)
+            }
+            (space, _) => return Err(format!("of .{}", space.name())),
+        };
+        self.set(op.d, result);
+        Ok(())
+    }
+
+    fn isspacep(&mut self, op: &i::Isspacep) -> Done {
+        let kind = match op.space {
+            Space::Shared | Space::SharedCta => "S",
+            Space::Local => "L",
+            space => return Err(format!("for .{}", space.name())),
+        };
+        let a = self.double(&op.a)?;
+        let to = self.flag();
+        let address = Operand::Address { before: "", reg: a, width: 2, offset: 0 };
+        let written = vec![Operand::Predicate(to, false)];
+        self.code.push(None, format!("QSPC.E.{kind}"), written, vec![Operand::zero(), address]);
+        self.set_flag(op.p, to);
+        Ok(())
+    }
+
+    /// Where a memory operand leads.
+    pub(super) fn place(&mut self, address: &Address) -> Result<Place, Refusal> {
+        let variable = match address.base {
+            AddressBase::Variable(id) => Some((id, self.module.variables[id.index()].space)),
+            AddressBase::Register(_) | AddressBase::Absolute => None,
+        };
+        let window = match (address.space, variable.map(|(_, space)| space)) {
+            (_, Some(StateSpace::ParamEntry)) | (Space::ParamEntry, _) => Window::Constant(0),
+            (_, Some(StateSpace::ParamFunc | StateSpace::Local)) | (Space::Local | Space::ParamFunc, _) => {
+                Window::Local
+            }
+            (_, Some(StateSpace::Shared)) | (Space::Shared | Space::SharedCta, _) => Window::Shared,
+            (_, Some(StateSpace::Const)) | (Space::Const, _) => Window::Constant(3),
+            (_, Some(StateSpace::Global)) | (Space::Global, _) => Window::Global,
+            (Space::Param, _) => Window::Constant(0),
+            (Space::Generic, _) => Window::Generic,
+            (space @ Space::SharedCluster, _) => return Err(format!("in .{}", space.name())),
+        };
+        let mut place = Place { window, base: None, stack: false, offset: address.offset };
+        match (address.base, variable) {
+            (AddressBase::Register(id), _) => {
+                let reg = self.home(id);
+                let wide = matches!(window, Window::Generic | Window::Global);
+                let pair = self.type_of(id).bits() == 64;
+                place.base = Some(match (wide, pair) {
+                    (true, false) => self.join(Operand::low(reg), Operand::zero()),
+                    (false, true) => self.one("MOV", vec![Operand::part(reg, 0)]),
+                    _ => reg,
+                });
+            }
+            (_, Some((id, StateSpace::Shared))) => place.base = Some(self.shared(id, 0)?),
+            (_, Some((id, StateSpace::Local | StateSpace::ParamFunc))) => {
+                place.stack = true;
+                place.offset += self.local(id) as i64;
+            }
+            (_, Some((id, StateSpace::ParamEntry))) => {
+                place.offset += self.layout.parameter(id).ok_or("this parameter has no place")? as i64;
+            }
+            (_, Some((id, StateSpace::Const))) => {
+                place.offset += self.layout.constant(id).ok_or("this variable has no place")? as i64;
+            }
+            (_, Some((id, StateSpace::Global))) => place.base = Some(self.symbol(Symbol::Variable(id), 0)?),
+            _ if matches!(window, Window::Generic | Window::Global) => {
+                place.base = Some(self.constant64(address.offset as u64));
+                place.offset = 0;
+            }
+            _ => {}
+        }
+        if window == Window::Constant(0) {
+            place.offset += i64::from(PARAMETERS);
+        }
+        // 24 bits, or 16 in a constant bank, whose offsets have no sign.
+        let fits = match window {
+            Window::Constant(_) => (0..0x8000).contains(&place.offset),
+            _ => (-0x80_0000..0x7f_ff00).contains(&place.offset),
+        };
+        if !fits {
+            return Err("with an offset of this size".to_owned());
+        }
+        Ok(place)
+    }
+
+    pub(super) fn memory_access(&mut self, op: &Op) -> Option<Done> {
+        Some(match op {
+            Op::Ld(op) => self.load(op),
+            Op::St(op) => self.store(op),
+            Op::Prefetch(_) | Op::Pmevent(_) => Ok(()),
+            Op::Membar(op) => {
+                self.membar("SC", op.scope);
+                Ok(())
+            }
+            Op::Fence(op) if op.sync_restrict.is_none() && !op.mbarrier_init => {
+                self.membar(if op.order == Order::Sc { "SC" } else { "ALL" }, op.scope);
+                Ok(())
+            }
+            _ => return None,
+        })
+    }
+
+    /// A fence. What the first-level cache has is dropped for those outside of the CTA.
+    pub(super) fn membar(&mut self, kind: &str, scope: Scope) {
+        let level = match scope {
+            Scope::Cta => "CTA",
+            Scope::Cluster | Scope::Gpu => "GPU",
+            Scope::Sys => "SYS",
+        };
+        self.effect(format!("MEMBAR.{kind}.{level}"), vec![], vec![]);
+        if scope != Scope::Cta {
+            self.effect("ERRBAR", vec![], vec![]);
+            self.effect("CGAERRBAR", vec![], vec![]);
+            self.effect("CCTL.IVALL", vec![], vec![]);
+        }
+    }
+
+    /// What an acquiring access needs behind it.
+    pub(super) fn acquired(&mut self, order: Order, scope: Option<Scope>) {
+        if matches!(order, Order::Acquire | Order::AcqRel | Order::Sc) && scope != Some(Scope::Cta) {
+            self.effect("CCTL.IVALL", vec![], vec![]);
+        }
+    }
+
+    fn load(&mut self, op: &i::Ld) -> Done {
+        if op.ty.bits() == 128 {
+            return Err("of 128 bits".to_owned());
+        }
+        let place = self.place(&op.a)?;
+        let strong = strength(op.order, op.scope);
+        let (name, modifiers) = match place.window {
+            Window::Generic => ("LD.E", strong),
+            Window::Global if op.nc => ("LDG.E", ".CONSTANT"),
+            Window::Global => ("LDG.E", strong),
+            Window::Shared => ("LDS", ""),
+            Window::Local => ("LDL", ""),
+            Window::Constant(_) => ("LDC", ""),
+        };
+        let bytes = op.ty.bytes() as usize;
+        let whole = match place.window {
+            Window::Constant(_) => None,
+            _ => size(op.ty, op.d.len()),
+        };
+        let step = if whole.is_some() { op.d.len() } else { 1 };
+        let mut loaded = Vec::new();
+        for index in (0..op.d.len()).step_by(step) {
+            let size = size(op.ty, step).ok_or("with elements of this size")?;
+            let width = (bytes * step / 4).max(1) as u8;
+            let to = self.temporary(width);
+            let from = place.operand((index * bytes) as i64);
+            self.effect(format!("{name}{size}{modifiers}"), vec![Operand::wide(to, width)], vec![from]);
+            loaded.push(to);
+        }
+        if !matches!(place.window, Window::Shared | Window::Local | Window::Constant(_)) {
+            self.acquired(op.order, op.scope);
+        }
+        let words = (op.ty.bits() / 32).max(1) as u8;
+        for (index, &def) in op.d.iter().enumerate() {
+            if step == 1 {
+                self.set_extended(def, loaded[index], op.ty);
+                continue;
+            }
+            let first = index as u8 * words;
+            let value = match words {
+                2 => self.join(Operand::part(loaded[0], first), Operand::part(loaded[0], first + 1)),
+                _ => self.one("MOV", vec![Operand::part(loaded[0], first)]),
+            };
+            self.set_extended(def, value, op.ty);
+        }
+        Ok(())
+    }
+
+    fn store(&mut self, op: &i::St) -> Done {
+        if op.ty.bits() == 128 {
+            return Err("of 128 bits".to_owned());
+        }
+        let place = self.place(&op.a)?;
+        let strong = strength(op.order, op.scope);
+        let (name, modifiers) = match place.window {
+            Window::Generic => ("ST.E", strong),
+            Window::Global => ("STG.E", strong),
+            Window::Shared => ("STS", ""),
+            Window::Local => ("STL", ""),
+            Window::Constant(_) => return Err("to constant memory".to_owned()),
+        };
+        if matches!(op.order, Order::Release | Order::Sc) && !matches!(place.window, Window::Local) {
+            self.membar("ALL", op.scope.unwrap_or(Scope::Gpu));
+        }
+        let bytes = op.ty.bytes() as usize;
+        let mut words = Vec::new();
+        for value in &op.b {
+            if op.ty.bits() == 64 {
+                let both = self.double(value)?;
+                words.extend([Operand::part(both, 0), Operand::part(both, 1)]);
+            } else {
+                let word = match *value {
+                    Value::Register(id) if self.type_of(id).bits() == 64 => Operand::low(self.home(id)),
+                    ref value => self.word(value)?,
+                };
+                words.push(word);
+            }
+        }
+        let step = if size(op.ty, op.b.len()).is_some() { op.b.len() } else { 1 };
+        let each = (bytes * step / 4).max(1);
+        for (index, group) in words.chunks(each).enumerate() {
+            let size = size(op.ty, step).ok_or("with elements of this size")?.replace(".S", ".U");
+            let value = match group {
+                [word] => word.clone(),
+                _ => {
+                    let from = self.temporary(each as u8);
+                    for (part, word) in group.iter().enumerate() {
+                        self.code.push(
+                            None,
+                            "MOV",
+                            vec![Operand::part(from, part as u8)],
+                            vec![word.clone()],
+                        );
+                    }
+                    Operand::wide(from, each as u8)
+                }
+            };
+            let to = place.operand((index * bytes * step) as i64);
+            self.effect(format!("{name}{size}{modifiers}"), vec![], vec![to, value]);
+        }
+        Ok(())
+    }
+
+    /// A value of an access of 32 or 64 bits, and its width.
+    pub(super) fn datum(&mut self, value: &Value, ty: ScalarType) -> Result<(Reg, u8), Refusal> {
+        Ok(match ty.bits() {
+            64 => (self.double(value)?, 2),
+            32 => {
+                let word = self.word(value)?;
+                (self.one("MOV", vec![word]), 1)
+            }
+            _ => return Err("of this size".to_owned()),
+        })
+    }
+
+    pub(super) fn result(&mut self, def: Def, width: u8) -> Option<Reg> {
+        def.0.map(|_| self.temporary(width))
+    }
+}

@@ -1,0 +1,475 @@
+//! Typed instructions to machine instructions over virtual registers, a file a chapter of the manual. What the hardware has no
+//! opcode for becomes several here.
+//!
+//! A PTX register of up to 32 bits is one register, whose bits above its type mean nothing; one of 64 bits is an aligned pair.
+//! An instruction computes into temporaries without its guard, and the guard stands at what writes registers or memory.
+
+mod atomic;
+mod control;
+mod convert;
+mod divide;
+mod extended;
+mod float;
+mod half;
+mod integer;
+mod memory;
+mod special;
+mod warp;
+
+use crate::code::{Class, Code, Label, Operand, Reg};
+use crate::layout::Layout;
+use ir::operand::{Def, Predicate, Value};
+use ir::{Instruction, Op};
+use ptx::diagnostic::Diagnostic;
+use ptx::isa::Mnemonic;
+use ptx::module::{FuncId, LabelId, Module, RegId, VarId};
+use ptx::types::{ScalarType, TypeKind};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Why an instruction is not compiled.
+type Refusal = String;
+
+/// What selecting an instruction gives.
+type Done = Result<(), Refusal>;
+
+/// Most machine instructions of a kernel, inlined functions included.
+const MOST_LINES: usize = 1 << 18;
+/// Most functions that are inlined into one another.
+const DEPTH: usize = 32;
+
+/// A kernel being selected.
+pub(crate) struct Select<'a> {
+    module: &'a Module,
+    layout: &'a Layout,
+    code: Code,
+    /// Bytes of local memory that have been given out.
+    frame: u64,
+    refused: Vec<Diagnostic>,
+    /// PTX's predicates live in general registers, as there are more than seven.
+    spread: bool,
+    guard: Option<(Reg, bool)>,
+    /// The instruction is spelled `barrier`: without `.aligned`, lanes of a warp need not reach it together, unlike a `bar`.
+    apart: bool,
+    at: Function<'a>,
+    inlined: Vec<FuncId>,
+}
+
+/// The function whose instructions are selected.
+struct Function<'a> {
+    function: Rc<ir::Function<'a>>,
+    registers: HashMap<RegId, Reg>,
+    labels: HashMap<LabelId, Label>,
+    /// Where local variables and parameters of functions are in the frame.
+    locals: HashMap<VarId, u64>,
+    /// Where `ret` leads; out of the kernel if it is none.
+    end: Option<Label>,
+    /// The carry of `add.cc` and its kind.
+    carry: Option<Reg>,
+}
+
+impl<'a> Function<'a> {
+    fn new(function: Rc<ir::Function<'a>>, locals: HashMap<VarId, u64>, end: Option<Label>) -> Self {
+        Self { function, registers: HashMap::new(), labels: HashMap::new(), locals, end, carry: None }
+    }
+}
+
+/// A kernel's code, and how much local memory it has.
+pub(crate) struct Selected {
+    pub(crate) code: Code,
+    pub(crate) frame: u64,
+}
+
+/// Selects a kernel.
+pub(crate) fn select<'a>(
+    module: &'a Module,
+    layout: &'a Layout,
+    id: FuncId,
+    spread: bool,
+) -> Result<Selected, Vec<Diagnostic>> {
+    let Some(function) = ir::Function::lower(module, id) else {
+        return Err(vec![]);
+    };
+    let at = Function::new(Rc::new(function), HashMap::new(), None);
+    let (code, refused) = (Code::default(), Vec::new());
+    let mut select = Select {
+        module,
+        layout,
+        code,
+        frame: 0,
+        refused,
+        spread,
+        guard: None,
+        apart: false,
+        at,
+        inlined: vec![id],
+    };
+    select.prologue();
+    select.body();
+    if !select.refused.is_empty() {
+        return Err(select.refused);
+    }
+    Ok(Selected { code: select.code, frame: select.frame.next_multiple_of(16) })
+}
+
+impl<'a> Select<'a> {
+    fn prologue(&mut self) {
+        let text = |text: &str| Operand::Text(text.to_owned());
+        self.code.push(None, "LDC", vec![text("R1")], vec![Operand::bank0(0x28)]);
+        // The frame's size is known at the end.
+        self.code.push(
+            None,
+            "IADD3",
+            vec![text("R1")],
+            vec![text("R1"), text(crate::emit::FRAME), text("RZ")],
+        );
+        self.code.push(None, "ULDC.64", vec![text("UR4")], vec![Operand::bank0(0x208)]);
+    }
+
+    /// The instructions of the current function.
+    fn body(&mut self) {
+        let function = Rc::clone(&self.at.function);
+        let mut labels: HashMap<u32, Vec<LabelId>> = HashMap::new();
+        for (index, label) in function.body.labels.iter().enumerate() {
+            labels.entry(label.target).or_default().push(LabelId(index as u32));
+        }
+        let count = function.instructions.len() as u32;
+        for index in 0..=count {
+            for &label in labels.get(&index).into_iter().flatten() {
+                let label = self.label(label);
+                self.code.place(label);
+            }
+            if index == count {
+                break;
+            }
+            if self.code.lines.len() > MOST_LINES {
+                let span = function.body.instructions[index as usize].span;
+                let text = format!("more than {MOST_LINES} instructions, inlined functions included");
+                self.refused.push(Diagnostic::error(crate::codes::RESOURCES, span, text));
+                break;
+            }
+            let opcode = self.module.opcode(&function.body.instructions[index as usize]);
+            self.apart = opcode.data().mnemonic == Mnemonic::Barrier;
+            let selected = match &function.instructions[index as usize] {
+                Ok(instruction) => self.instruction(instruction),
+                Err(why) => Err(why.clone()),
+            };
+            if let Err(why) = selected {
+                self.refuse(index, why);
+            }
+        }
+        self.leave(None);
+    }
+
+    fn refuse(&mut self, index: u32, why: Refusal) {
+        let function = &self.at.function;
+        let instruction = &function.body.instructions[index as usize];
+        let opcode = self.module.opcode(instruction).text();
+        let name = &self.module.functions[self.inlined[0].index()].name;
+        self.refused.push(
+            Diagnostic::error(
+                crate::codes::INSTRUCTION,
+                instruction.span,
+                format!("`{opcode}` is not compiled to SASS yet"),
+            )
+            .label(why)
+            .hint(format!("in kernel `{name}`")),
+        );
+    }
+
+    fn instruction(&mut self, instruction: &Instruction) -> Done {
+        self.guard = None;
+        if let Some(guard) = instruction.guard {
+            let (reg, not) = self
+                .predicate(&Predicate { value: Value::Register(guard.register), negated: guard.negated })?;
+            let mut written = false;
+            instruction.op.fields(&mut |_, field| {
+                field.registers(&mut |register, role| {
+                    written |= register == guard.register && role != ptx::isa::Role::Read;
+                });
+            });
+            // Its own result must not change the guard of the rest.
+            let reg = if written { self.copy_predicate(reg) } else { reg };
+            self.guard = Some((reg, not));
+        }
+        self.operation(&instruction.op)
+    }
+
+    fn operation(&mut self, op: &Op) -> Done {
+        for chapter in [
+            Self::integer,
+            Self::rare_integers,
+            Self::logic,
+            Self::floats,
+            Self::halves,
+            Self::conversions,
+            Self::moves,
+            Self::memory_access,
+            Self::atomics,
+            Self::control,
+            Self::warps,
+        ] {
+            if let Some(done) = chapter(self, op) {
+                return done;
+            }
+        }
+        Err("this instruction is not among those that are compiled".to_owned())
+    }
+
+    // Registers.
+
+    fn temporary(&mut self, width: u8) -> Reg {
+        self.code.register(Class::General(width), true)
+    }
+
+    fn flag(&mut self) -> Reg {
+        self.code.register(Class::Predicate, true)
+    }
+
+    fn type_of(&self, id: RegId) -> ScalarType {
+        self.at.function.body.registers[id.index()].ty
+    }
+
+    /// The register that a PTX register is.
+    fn home(&mut self, id: RegId) -> Reg {
+        let class = match self.type_of(id) {
+            ScalarType::Pred if !self.spread => Class::Predicate,
+            ScalarType::Pred => Class::General(1),
+            ty => Class::General((ty.bits() / 32).max(1) as u8),
+        };
+        let code = &mut self.code;
+        *self.at.registers.entry(id).or_insert_with(|| code.register(class, false))
+    }
+
+    fn label(&mut self, id: LabelId) -> Label {
+        let code = &mut self.code;
+        *self.at.labels.entry(id).or_insert_with(|| code.label())
+    }
+
+    // Writing instructions.
+
+    /// An instruction with one result of 32 bits.
+    fn one(&mut self, name: impl Into<String>, read: Vec<Operand>) -> Reg {
+        let to = self.temporary(1);
+        self.code.push(None, name, vec![Operand::low(to)], read);
+        to
+    }
+
+    /// An instruction with one result of 64 bits.
+    fn pair(&mut self, name: impl Into<String>, read: Vec<Operand>) -> Reg {
+        let to = self.temporary(2);
+        self.code.push(None, name, vec![Operand::wide(to, 2)], read);
+        to
+    }
+
+    /// Two registers as one of 64 bits.
+    fn join(&mut self, low: Operand, high: Operand) -> Reg {
+        let to = self.temporary(2);
+        self.code.push(None, "MOV", vec![Operand::part(to, 0)], vec![low]);
+        self.code.push(None, "MOV", vec![Operand::part(to, 1)], vec![high]);
+        to
+    }
+
+    /// What has an effect, under the guard.
+    fn effect(&mut self, name: impl Into<String>, written: Vec<Operand>, read: Vec<Operand>) {
+        self.code.push(self.guard, name, written, read);
+    }
+
+    fn constant(&mut self, bits: u32) -> Operand {
+        match bits {
+            0 => Operand::zero(),
+            _ => Operand::low(self.one("MOV", vec![Operand::number(bits)])),
+        }
+    }
+
+    fn constant64(&mut self, bits: u64) -> Reg {
+        self.join(Operand::number(bits as u32), Operand::number((bits >> 32) as u32))
+    }
+
+    /// Writes a result.
+    fn set(&mut self, def: Def, from: Reg) {
+        let Some(id) = def.0 else { return };
+        let to = self.home(id);
+        if self.code.retarget(from, to, self.guard) {
+            return;
+        }
+        let width = |class| match class {
+            Class::General(width) => width,
+            Class::Predicate => 1,
+        };
+        let (have, need) = (
+            width(self.code.registers[from.0 as usize].class),
+            width(self.code.registers[to.0 as usize].class),
+        );
+        for part in 0..need {
+            let value = if part < have { Operand::part(from, part) } else { Operand::zero() };
+            self.code.push(self.guard, "MOV", vec![Operand::part(to, part)], vec![value]);
+        }
+    }
+
+    /// Writes a result of a type to a register that may be wider, extended as the type says.
+    fn set_extended(&mut self, def: Def, from: Reg, ty: ScalarType) {
+        let Some(id) = def.0 else { return };
+        let bits = self.type_of(id).bits();
+        if bits <= ty.bits() || bits < 32 {
+            return self.set(def, from);
+        }
+        let low = if ty.bits() < 32 { self.extend(Operand::low(from), ty) } else { from };
+        if bits < 64 {
+            return self.set(def, low);
+        }
+        let high = match ty.kind() {
+            TypeKind::Signed => Operand::low(
+                self.one("SHF.R.S32.HI", vec![Operand::zero(), Operand::number(31), Operand::low(low)]),
+            ),
+            _ => Operand::zero(),
+        };
+        let wide = self.join(Operand::low(low), high);
+        self.set(def, wide);
+    }
+
+    /// Writes a predicate.
+    fn set_flag(&mut self, def: Def, from: Reg) {
+        let Some(id) = def.0 else { return };
+        let to = self.home(id);
+        if self.spread {
+            let read = vec![Operand::zero(), Operand::number(1), Operand::Predicate(from, true)];
+            self.code.push(self.guard, "SEL", vec![Operand::low(to)], read);
+        } else if !self.code.retarget(from, to, self.guard) {
+            self.plop(self.guard, to, Operand::Predicate(from, false), Operand::always(false), 0xf0);
+        }
+    }
+
+    /// `to` by a table of two predicates: `a` is 0xf0, `b` is 0xcc.
+    fn plop(&mut self, guard: Option<(Reg, bool)>, to: Reg, a: Operand, b: Operand, table: u32) {
+        let read = vec![a, b, Operand::always(false), Operand::number(table), Operand::number(0)];
+        self.code.push(guard, "PLOP3.LUT", vec![Operand::Predicate(to, false), Operand::always(false)], read);
+    }
+
+    fn copy_predicate(&mut self, from: Reg) -> Reg {
+        let to = self.flag();
+        self.plop(None, to, Operand::Predicate(from, false), Operand::always(false), 0xf0);
+        to
+    }
+
+    // Reading operands.
+
+    /// A value of up to 32 bits; the bits above its type mean nothing.
+    fn word(&mut self, value: &Value) -> Result<Operand, Refusal> {
+        Ok(match *value {
+            Value::Register(id) if self.type_of(id) == ScalarType::Pred => {
+                return Err("a predicate as a number".to_owned());
+            }
+            Value::Register(id) => Operand::low(self.home(id)),
+            Value::Constant(bits) => self.constant(bits as u32),
+            Value::Special { register, component } => Operand::low(self.special(register, component)?),
+            Value::Symbol { symbol, offset } => Operand::low(self.symbol(symbol, offset)?),
+            Value::Unused => Operand::zero(),
+        })
+    }
+
+    /// A value of 64 bits.
+    fn double(&mut self, value: &Value) -> Result<Reg, Refusal> {
+        Ok(match *value {
+            Value::Register(id) => match self.type_of(id).bits() {
+                64.. => self.home(id),
+                _ => {
+                    let low = Operand::low(self.home(id));
+                    self.join(low, Operand::zero())
+                }
+            },
+            Value::Constant(bits) => self.constant64(bits),
+            Value::Special { register, component } => {
+                let reg = self.special(register, component)?;
+                match self.code.registers[reg.0 as usize].class {
+                    Class::General(2) => reg,
+                    _ => self.join(Operand::low(reg), Operand::zero()),
+                }
+            }
+            Value::Symbol { symbol, offset } => self.symbol(symbol, offset)?,
+            Value::Unused => self.constant64(0),
+        })
+    }
+
+    /// A value of up to 32 bits, extended to 32 as its type says.
+    fn extended(&mut self, value: &Value, ty: ScalarType) -> Result<Operand, Refusal> {
+        let word = self.word(value)?;
+        Ok(match ty.bits() {
+            32.. => word,
+            _ => Operand::low(self.extend(word, ty)),
+        })
+    }
+
+    fn extend(&mut self, word: Operand, ty: ScalarType) -> Reg {
+        match (ty.kind(), ty.bits()) {
+            (TypeKind::Signed, 8) => self.one("PRMT", vec![word, Operand::number(0x8880), Operand::zero()]),
+            (TypeKind::Signed, _) => self.one("PRMT", vec![word, Operand::number(0x9910), Operand::zero()]),
+            (_, bits) => {
+                let mask = (1 << bits) - 1;
+                self.lop(word, Operand::number(mask), 0xc0)
+            }
+        }
+    }
+
+    /// `LOP3` of two operands: and 0xc0, or 0xfc, xor 0x3c, not 0x0f.
+    fn lop(&mut self, a: Operand, b: Operand, table: u32) -> Reg {
+        self.one("LOP3.LUT", vec![a, b, Operand::zero(), Operand::number(table), Operand::always(true)])
+    }
+
+    /// A predicate that is read, and whether the opposite counts.
+    fn predicate(&mut self, predicate: &Predicate) -> Result<(Reg, bool), Refusal> {
+        match predicate.value {
+            Value::Register(id) => {
+                let home = self.home(id);
+                if !self.spread {
+                    return Ok((home, predicate.negated));
+                }
+                let flag = self.compare("ISETP.NE.U32.AND", Operand::low(home), Operand::zero());
+                Ok((flag, predicate.negated))
+            }
+            Value::Constant(bits) => {
+                let flag = self.flag();
+                self.plop(None, flag, Operand::always(bits == 0), Operand::always(false), 0xf0);
+                Ok((flag, predicate.negated))
+            }
+            Value::Special { .. } | Value::Symbol { .. } | Value::Unused => Err("this predicate".to_owned()),
+        }
+    }
+
+    fn predicate_operand(&mut self, predicate: Option<&Predicate>) -> Result<Operand, Refusal> {
+        Ok(match predicate {
+            Some(predicate) => {
+                let (reg, not) = self.predicate(predicate)?;
+                Operand::Predicate(reg, not)
+            }
+            None => Operand::always(false),
+        })
+    }
+
+    /// A comparison with one result.
+    fn compare(&mut self, name: &str, a: Operand, b: Operand) -> Reg {
+        let to = self.flag();
+        let written = vec![Operand::Predicate(to, false), Operand::always(false)];
+        self.code.push(None, name, written, vec![a, b, Operand::always(false)]);
+        to
+    }
+
+    /// `a` where the predicate holds, else `b`.
+    fn select_word(&mut self, a: Operand, b: Operand, flag: Reg, not: bool) -> Reg {
+        self.one("SEL", vec![a, b, Operand::Predicate(flag, not)])
+    }
+
+    fn select_double(&mut self, a: Reg, b: Reg, flag: Reg, not: bool) -> Reg {
+        let to = self.temporary(2);
+        for part in 0..2 {
+            let read = vec![Operand::part(a, part), Operand::part(b, part), Operand::Predicate(flag, not)];
+            self.code.push(None, "SEL", vec![Operand::part(to, part)], read);
+        }
+        to
+    }
+
+    /// A branch inside of what one instruction becomes.
+    fn branch(&mut self, guard: Option<(Reg, bool)>, to: Label) {
+        self.code.push(guard, "BRA", vec![], vec![Operand::Target(to)]);
+    }
+}

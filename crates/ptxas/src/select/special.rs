@@ -1,0 +1,123 @@
+//! Special registers, and addresses of variables (PTX ISA, "Special Registers").
+
+use super::{Refusal, Select};
+use crate::code::{Operand, Reg};
+use crate::layout::SHARED_BASE;
+use ptx::isa::SpecialRegister;
+use ptx::module::{Symbol, VarId};
+use ptx::types::StateSpace;
+
+impl Select<'_> {
+    pub(super) fn special(&mut self, register: SpecialRegister, component: u8) -> Result<Reg, Refusal> {
+        use SpecialRegister::*;
+        let s2r = |this: &mut Self, name: &str| this.one("S2R", vec![Operand::Text(name.to_owned())]);
+        let bank = |this: &mut Self, at: u32| this.one("LDC", vec![Operand::bank0(at)]);
+        let axis = |prefix: &str| Some(format!("{prefix}.{}", ["X", "Y", "Z"].get(usize::from(component))?));
+        Ok(match register {
+            Tid | Ctaid | Ntid | Nctaid if component > 2 => {
+                let value = u32::from(matches!(register, Ntid | Nctaid));
+                self.one("MOV", vec![Operand::number(value)])
+            }
+            Tid => s2r(self, &axis("SR_TID").unwrap_or_default()),
+            Ctaid => s2r(self, &axis("SR_CTAID").unwrap_or_default()),
+            Ntid => bank(self, u32::from(component) * 4),
+            Nctaid => bank(self, 0xc + u32::from(component) * 4),
+            Laneid => s2r(self, "SR_LANEID"),
+            Smid => s2r(self, "SR_VIRTUALSMID"),
+            Nsmid => bank(self, 0x10c),
+            LanemaskEq => s2r(self, "SR_EQMASK"),
+            LanemaskLt => s2r(self, "SR_LTMASK"),
+            LanemaskLe => s2r(self, "SR_LEMASK"),
+            LanemaskGt => s2r(self, "SR_GTMASK"),
+            LanemaskGe => s2r(self, "SR_GEMASK"),
+            Warpid => self.field("SR_VIRTID", 7),
+            Nwarpid => self.field("SR_VIRTCFG", 8),
+            Clock => self.one("CS2R.32", vec![Operand::Text("SR_CLOCKLO".to_owned())]),
+            Clock64 => self.pair("CS2R", vec![Operand::Text("SR_CLOCKLO".to_owned())]),
+            ClockHi => {
+                let both = self.pair("CS2R", vec![Operand::Text("SR_CLOCKLO".to_owned())]);
+                self.one("MOV", vec![Operand::part(both, 1)])
+            }
+            Globaltimer => self.pair("CS2R", vec![Operand::Text("SR_GLOBALTIMERLO".to_owned())]),
+            GlobaltimerLo | GlobaltimerHi => {
+                let both = self.pair("CS2R", vec![Operand::Text("SR_GLOBALTIMERLO".to_owned())]);
+                self.one("MOV", vec![Operand::part(both, u8::from(register == GlobaltimerHi))])
+            }
+            Gridid => self.pair("LDC.64", vec![Operand::bank0(0x30)]),
+            DynamicSmemSize => bank(self, 0x2c),
+            ClusterCtarank => s2r(self, "SR_CgaCtaId"),
+            other => return Err(format!("special register {other:?}")),
+        })
+    }
+
+    fn field(&mut self, register: &str, bits: u32) -> Reg {
+        let all = self.one("S2R", vec![Operand::Text(register.to_owned())]);
+        let moved = self.one("SHF.R.U32.HI", vec![Operand::zero(), Operand::number(8), Operand::low(all)]);
+        self.one("SGXT.U32", vec![Operand::low(moved), Operand::number(bits)])
+    }
+
+    /// The address of a variable in its own state space, as 64 bits.
+    pub(super) fn symbol(&mut self, symbol: Symbol, offset: i64) -> Result<Reg, Refusal> {
+        let Symbol::Variable(id) = symbol else { return Err("the address of a function".to_owned()) };
+        let variable = &self.module.variables[id.index()];
+        match variable.space {
+            StateSpace::Global => {
+                let name = self.layout.global(id).ok_or("this variable has no place")?;
+                let low = Operand::Text(format!("32@lo({name})"));
+                let high = Operand::Text(format!("32@hi({name})"));
+                let base = self.join(low, high);
+                Ok(if offset == 0 {
+                    base
+                } else {
+                    let by = self.constant64(offset as u64);
+                    self.add64(base, by)
+                })
+            }
+            StateSpace::Shared => {
+                let low = self.shared(id, offset)?;
+                Ok(self.join(Operand::low(low), Operand::zero()))
+            }
+            StateSpace::Local | StateSpace::ParamFunc => {
+                let at = self.local(id) as i64 + offset;
+                let low = self.frame_address(at);
+                Ok(self.join(Operand::low(low), Operand::zero()))
+            }
+            StateSpace::Const => {
+                let at = self.layout.constant(id).ok_or("this variable has no place")? as i64 + offset;
+                Ok(self.constant64(at as u64))
+            }
+            StateSpace::ParamEntry => {
+                let at = self.layout.parameter(id).ok_or("this parameter has no place")? as i64 + offset;
+                Ok(self.constant64(at as u64))
+            }
+            _ => Err("the address of this variable".to_owned()),
+        }
+    }
+
+    pub(super) fn frame_address(&mut self, at: i64) -> Reg {
+        let stack = Operand::Text("R1".to_owned());
+        self.one("IADD3", vec![stack, Operand::number(at as u32), Operand::zero()])
+    }
+
+    /// The address of a shared variable: the CTA's number in its cluster stands above the offset.
+    pub(super) fn shared(&mut self, id: VarId, offset: i64) -> Result<Reg, Refusal> {
+        let at = self.layout.shared(id).ok_or("this variable has no place")? as i64
+            + i64::from(SHARED_BASE)
+            + offset;
+        let rank = self.one("S2R", vec![Operand::Text("SR_CgaCtaId".to_owned())]);
+        let base = self.one("MOV", vec![Operand::number(at as u32)]);
+        Ok(self.one("LEA", vec![Operand::low(rank), Operand::low(base), Operand::number(0x18)]))
+    }
+
+    /// Where a local variable is in the frame.
+    pub(super) fn local(&mut self, id: VarId) -> u64 {
+        if let Some(&at) = self.at.locals.get(&id) {
+            return at;
+        }
+        let variable = &self.module.variables[id.index()];
+        let at = self.frame.next_multiple_of(u64::from(variable.align.max(4)));
+        self.frame = at + variable.size.max(4);
+        self.at.locals.insert(id, at);
+        at
+    }
+}

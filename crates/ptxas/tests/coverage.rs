@@ -1,0 +1,112 @@
+//! How much of the project's PTX is compiled, and what is refused, by name. `refused.txt` has the list; BLESS=1 writes it anew.
+
+use ptx::source::Source;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<_> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "ptx") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn what_is_refused_is_listed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut found = Vec::new();
+    for folder in ["examples", "tests/clang", "tests/run", "tests/sanitizer"] {
+        files(&root.join(folder), &mut found);
+    }
+    let keep = std::env::var_os("PTXAS_CUBINS").map(PathBuf::from);
+    let mut mistakes = Vec::new();
+    let (mut compiled, mut total) = (0, 0);
+    let mut refused: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in &found {
+        let Ok(text) = fs::read_to_string(path) else { continue };
+        let name = path.strip_prefix(&root).unwrap_or(path).display().to_string();
+        // Tests of what is wrong with PTX are none of this crate's.
+        let Some(module) = ptx::compile(&Source::new(name.as_str(), text.as_str())).module else { continue };
+        if module.entries().next().is_none() {
+            continue;
+        }
+        total += 1;
+        match ptxas::compile(&module) {
+            Ok(done) => {
+                compiled += 1;
+                if let Some(keep) = &keep {
+                    let flat = name.replace('/', "__").replace(".ptx", "");
+                    fs::write(keep.join(format!("{flat}.cubin")), &done.cubin).expect("a folder for cubins");
+                    fs::write(keep.join(format!("{flat}.cuasm")), &done.text).expect("a folder for cubins");
+                }
+            }
+            Err(why) => {
+                for diagnostic in why {
+                    if diagnostic.code == ptxas::codes::INTERNAL {
+                        mistakes.push(format!("{name}: {}", diagnostic.message));
+                    }
+                    let reason = format!("{} ({})", diagnostic.message, diagnostic.label);
+                    let files = refused.entry(reason).or_default();
+                    if files.last() != Some(&name) {
+                        files.push(name.clone());
+                    }
+                }
+            }
+        }
+    }
+    assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+    let mut list = format!("{compiled} of {total} files are compiled.\n\n");
+    for (reason, files) in &refused {
+        let _ = writeln!(list, "{reason}: {} files, {} first", files.len(), files[0]);
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/refused.txt");
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, &list).expect("the list");
+    }
+    assert_eq!(
+        fs::read_to_string(&path).unwrap_or_default(),
+        list,
+        "run with BLESS=1 and read the difference"
+    );
+}
+
+/// A kernel with one instruction of its own.
+fn kernel(instruction: &str) -> String {
+    format!(
+        ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a)\n{{\n.reg .b64 %d<4>;\n.reg .f64 %f<4>;\n\
+         ld.param.u64 %d1, [a];\nld.global.f64 %f1, [%d1];\n{instruction}\nst.global.f64 [%d1], %f2;\nret;\n}}\n"
+    )
+}
+
+fn compile(text: &str) -> Result<ptxas::Compiled, Vec<ptx::diagnostic::Diagnostic>> {
+    let compiled = ptx::compile(&Source::new("k.ptx", text));
+    ptxas::compile(&compiled.module.expect("PTX without errors"))
+}
+
+#[test]
+fn a_kernel_takes_what_it_needs() {
+    let done = compile(&kernel("add.rn.f64 %f2, %f1, %f1;")).expect("a cubin");
+    let [usage] = done.kernels.as_slice() else { panic!("one kernel: {:?}", done.kernels) };
+    // The address and one value, each a pair, beside R0 and the stack pointer.
+    assert_eq!((usage.name.as_str(), usage.frame, usage.shared), ("k", 0, 0));
+    assert!((4..=8).contains(&usage.registers), "{}", usage.registers);
+    assert_eq!(&done.cubin[..4], b"\x7fELF");
+}
+
+#[test]
+fn what_is_refused_is_named_at_its_place() {
+    let text = kernel("div.rn.f64 %f2, %f1, %f1;");
+    let refused = compile(&text).expect_err("no cubin");
+    let [only] = refused.as_slice() else { panic!("one refusal: {refused:?}") };
+    assert_eq!(only.code, ptxas::codes::INSTRUCTION);
+    assert_eq!(&text[only.span.start as usize..only.span.end as usize], "div.rn.f64 %f2, %f1, %f1;");
+    assert!(only.message.contains("`div.rn.f64`"), "{}", only.message);
+}
