@@ -2,7 +2,7 @@
 
 use super::choose::{lanes, lanewise};
 use crate::choice::{by_half, by_rounding};
-use crate::instruction::{CvtFloatRnd, CvtPackIntDtype as Dtype, CvtPackNarrowDtype, CvtNarrowX2Atype};
+use crate::instruction::{CvtFloatRnd, CvtNarrowX2Atype, CvtPackIntDtype as Dtype, CvtPackNarrowDtype};
 use crate::operand::Value;
 use crate::{by_flags, by_listed_type, lane_function};
 use numerics::format::{E2m3, E3m2, E4m3, E5m2, F16};
