@@ -10,7 +10,7 @@
 //! | `word` | the types of operands, and the registers that hold them |
 //! | `function` | functions as types, and what they were chosen by |
 //! | `choose` | how the chapters say which function an instruction is |
-//! | `integer`, `logic`, `float`, `half`, `compare`, `convert`, `video` | that, as the chapters of the manual |
+//! | `integer`, `logic`, `float`, `half`, `mixed`, `compare`, `convert`, `video` | that, as the chapters of the manual |
 //! | `on_words` | the visitor that makes functions of words |
 //!
 //! Not here are instructions with the carry flag, those that write several registers, copies, and what depends on where memory
@@ -24,6 +24,7 @@ mod function;
 mod half;
 mod integer;
 mod logic;
+mod mixed;
 mod on_words;
 mod video;
 mod word;

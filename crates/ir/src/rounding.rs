@@ -1,6 +1,6 @@
 //! Which rounding a modifier says (PTX ISA, "Rounding Modifiers").
 
-use crate::instruction::{AddFloatRnd, CvtFloatRnd, CvtFloatToIntRnd, CvtPackFloatRnd};
+use crate::instruction::{AddFloatRnd, CvtFloatRnd, CvtFloatToIntRnd, CvtPackFloatRnd, CvtPackScaleRnd};
 use numerics::rounding::Mode;
 
 /// A rounding modifier.
@@ -24,6 +24,7 @@ rounds! {
     AddFloatRnd { Rn => NearestEven, Rz => TowardZero, Rm => Down, Rp => Up }
     CvtFloatToIntRnd { Rni => NearestEven, Rzi => TowardZero, Rmi => Down, Rpi => Up }
     CvtPackFloatRnd { Rn => NearestEven, Rz => TowardZero }
+    CvtPackScaleRnd { Rz => TowardZero, Rp => Up }
     CvtFloatRnd {
         Rn | Rni => NearestEven, Rna => NearestAway, Rz | Rzi => TowardZero, Rm | Rmi => Down, Rp | Rpi => Up
     }

@@ -36,6 +36,11 @@ impl Exact {
         Exact { negative: value < 0, significand: value.unsigned_abs(), exponent: 0 }
     }
 
+    /// The value times a power of two.
+    pub fn scaled(self, exponent: i32) -> Self {
+        Exact { exponent: self.exponent + exponent, ..self }
+    }
+
     /// The same value with its highest set bit at [`TOP`]; zero stays. Significands here have at most 106 bits.
     fn normal(self) -> Self {
         if self.significand == 0 {

@@ -39,6 +39,7 @@ pub mod half;
 pub mod integer;
 pub mod packed;
 pub mod rounding;
+pub mod scale;
 pub mod special;
 pub mod tensor;
 pub mod texture;

@@ -2,11 +2,12 @@
 //! "Asynchronous Warpgroup Level Matrix Instructions").
 //!
 //! The manual leaves the order, the precision and the rounding of the sum open. This module is what an H200 computes,
-//! bit for bit; docs/numerics.md tells how that was found. [`dot`] takes one row of A, one column of B and one element
+//! bit for bit, but for what it does not have ([`Unit::KindMma`]); docs/numerics.md tells how that was found. [`dot`] takes one row of A, one column of B and one element
 //! of C; how they lie in registers or in shared memory is the machine's affair. Operands are decoded once
 //! ([`Operand::decode`]) and used in many dot products.
 
 mod element;
+mod exact;
 mod float;
 mod integer;
 pub mod lanes;
@@ -33,6 +34,8 @@ pub enum Accumulator {
 pub enum Unit {
     /// `mma.sync`, dense.
     Mma,
+    /// `mma.sync` with `.kind::f8f6f4`, dense.
+    KindMma,
     /// `mma.sp`.
     SparseMma,
     /// `wmma.mma`.
@@ -105,9 +108,12 @@ pub struct Config {
 #[inline(always)]
 pub fn dot(config: &Config, a: &[Element], b: &[Element], c: u64) -> u64 {
     match config.a {
+        _ if config.unit == Unit::KindMma => exact::dot(config.d, a, b, c),
         Operand::F16 | Operand::Bf16 | Operand::Tf32 | Operand::E4m3 | Operand::E5m2 => {
             float::dot(config, a, b, c)
         }
+        // No other instruction has them.
+        Operand::E3m2 | Operand::E2m3 | Operand::E2m1 => exact::dot(config.d, a, b, c),
         Operand::F64 => float::dot_f64(config.rounding, a, b, c),
         Operand::S8 | Operand::U8 | Operand::S4 | Operand::U4 => {
             u64::from(integer::dot(a, b, c as u32, config.satfinite))

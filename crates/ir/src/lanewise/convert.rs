@@ -2,12 +2,12 @@
 
 use super::choose::{lanes, lanewise};
 use crate::choice::{by_half, by_rounding};
-use crate::instruction::{CvtFloatRnd, Dtype};
+use crate::instruction::{CvtFloatRnd, CvtNarrowX2Atype, CvtPackIntDtype as Dtype, CvtPackNarrowDtype};
 use crate::operand::Value;
 use crate::{by_flags, by_listed_type, lane_function};
-use numerics::format::{E4m3, E5m2, F16};
+use numerics::format::{E2m3, E3m2, E4m3, E5m2, F16};
 use numerics::rounding::Rn;
-use numerics::{convert, fp8, packed};
+use numerics::{convert, fp8, packed, scale};
 use ptx::types::ScalarType;
 
 /// Evaluates an expression with a type standing for the Rust integer of a PTX integer type.
@@ -87,6 +87,48 @@ lanewise! { to, op:
             lanes!(to, op, (a: u32) -> u16 { fp8::pair_from_half::<F16, E, RELU>(a) })
         })),
     };
+    // Two `.f32` to a pair of 4-bit or 6-bit floats.
+    CvtPackNarrow => {
+        macro_rules! pair {
+            ($e:ty) => {
+                by_flags!(op.relu as RELU => {
+                    lanes!(to, op, (a: u32, b: u32) -> u16 { fp8::pair_from_f32::<$e, RELU>(a, b) })
+                })
+            };
+        }
+        match op.dtype {
+            CvtPackNarrowDtype::E2m3x2 => pair!(E2m3),
+            CvtPackNarrowDtype::E3m2x2 => pair!(E3m2),
+            CvtPackNarrowDtype::E2m1x2 => by_flags!(op.relu as RELU => {
+                lanes!(to, op, (a: u32, b: u32) -> u8 { fp8::e2m1_pair_from_f32::<RELU>(a, b) })
+            }),
+        }
+    };
+    // A pair of 4-bit or 6-bit floats to `.f16x2`.
+    CvtNarrowX2 => {
+        macro_rules! pair {
+            ($e:ty) => {
+                by_flags!(op.relu as RELU => {
+                    lanes!(to, op, (a: u16) -> u32 { fp8::pair_to_half::<$e, F16, RELU>(a) })
+                })
+            };
+        }
+        match op.atype {
+            CvtNarrowX2Atype::E2m3x2 => pair!(E2m3),
+            CvtNarrowX2Atype::E3m2x2 => pair!(E3m2),
+            CvtNarrowX2Atype::E2m1x2 => by_flags!(op.relu as RELU => {
+                lanes!(to, op, (a: u8) -> u32 { fp8::e2m1_pair_to_f16::<RELU>(a) })
+            }),
+        }
+    };
+    // Scale factors.
+    CvtPackScale => by_rounding!(op.rnd, R => by_flags!(op.satfinite as SATFINITE => {
+        lanes!(to, op, (a: u32, b: u32) -> u16 { scale::pair_from_f32::<R, SATFINITE>(a, b) })
+    }));
+    CvtScaleX2 => by_rounding!(op.rnd, R => by_flags!(op.satfinite as SATFINITE => {
+        lanes!(to, op, (a: u32) -> u16 { scale::pair_from_bf16::<R, SATFINITE>(a) })
+    }));
+    CvtFromScale => lanes!(to, op, (a: u16) -> u32 { scale::pair_to_bf16(a) });
     // Between `.f16`, `.bf16`, `.f32` and `.f64`, and to `.tf32`.
     CvtFloat => {
         use CvtFloatRnd as Rnd;

@@ -57,6 +57,14 @@ macro_rules! extremum {
     };
 }
 
+macro_rules! extremum_of_three {
+    ($to:ident, $op:ident, $function:ident) => {
+        by_flags!($op.ftz as FTZ, $op.nan as NAN, $op.abs as ABS => {
+            lanes!($to, $op, (a: u32, b: u32, c: u32) -> u32 { float::$function::<FTZ, NAN, ABS>(a, b, c) })
+        })
+    };
+}
+
 macro_rules! property {
     ($to:ident, $op:ident, $property:ident) => {{
         lane_function!(Single: Property(a: u32) { float::testp::<F32>(Property::$property, a.into()) });
@@ -94,6 +102,8 @@ lanewise! { to, op:
     };
     MinFloat => extremum!(to, op, min_f32, min_f64);
     MaxFloat => extremum!(to, op, max_f32, max_f64);
+    Min3Float => extremum_of_three!(to, op, min3_f32);
+    Max3Float => extremum_of_three!(to, op, max3_f32);
     DivFloatApprox => single!(to, op, (a, b) special::div_approx_f32);
     DivFloatFull => single!(to, op, (a, b) special::div_full_f32);
     RcpApprox => match op.ty {

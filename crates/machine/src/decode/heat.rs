@@ -51,6 +51,7 @@ lanewise! { choice:
     MinFloat | MaxFloat => !choice.nan && !choice.xorsign;
     RcpApprox | RsqrtApprox => choice.operand == 32;
     NegFloat | AbsFloat | DivFloatApprox | DivFloatFull | SqrtApprox | Ex2Float | Lg2 => true;
+    AddMixed | SubMixed | FmaMixed | Min3Float | Max3Float => false;
     AddF32x2 | SubF32x2 | MulF32x2 | FmaF32x2 | Sin | Cos | TanhFloat | Copysign | Testp => false;
 
     AddHalf | SubHalf | MulHalf | FmaHalf => {
@@ -77,6 +78,7 @@ lanewise! { choice:
         _ => false,
     };
     CvtInt | CvtFloatX2 | CvtPackInt => false;
+    CvtPackNarrow | CvtNarrowX2 | CvtPackScale | CvtScaleX2 | CvtFromScale => false;
 
     // These have operations of their own.
     AndPred | OrPred | XorPred | NotPred | Lop3 | MovPack | Selp => false;

@@ -75,6 +75,11 @@ decoders! { d, op:
         move_fragment(d, (&op.p, Access::Store), moved, row_major, stride, planes)
     };
     Mma => dense!(d, op, Mma, op.atype, op.btype);
+    MmaKind => {
+        let factors = [types::narrow_factor(op.atype), types::narrow_factor(op.btype.into())];
+        let config = types::config_of(Unit::KindMma, factors, [op.ctype, op.dtype]);
+        product(d, config, op.shape, [true; 2], [&op.a, &op.b, &op.c], &op.d, None)
+    };
     WmmaMma => dense!(d, op, Wmma, factor_type(op.atype), factor_type(op.btype));
     MmaSparse => {
         let types = types::config(Unit::SparseMma, op.atype, op.btype, [op.ctype, op.dtype]);

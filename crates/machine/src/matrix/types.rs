@@ -1,6 +1,6 @@
 //! The types of matrices as instructions name them, and the space that their elements take.
 
-use ir::instruction::{MmaAtype, WmmaMmaOp};
+use ir::instruction::{MmaAtype, MmaKindAtype, WmmaMmaOp};
 use numerics::rounding::Mode;
 use numerics::tensor::{Accumulator, BitOperation, Config, Operand, Unit};
 use ptx::types::ScalarType;
@@ -19,6 +19,17 @@ pub(crate) fn factor(ty: MmaAtype) -> Operand {
         MmaAtype::S4 => Operand::S4,
         MmaAtype::U4 => Operand::U4,
         MmaAtype::B1 => Operand::B1,
+    }
+}
+
+/// The type of a factor of `.kind::f8f6f4`.
+pub(crate) fn narrow_factor(ty: MmaKindAtype) -> Operand {
+    match ty {
+        MmaKindAtype::E4m3 => Operand::E4m3,
+        MmaKindAtype::E5m2 => Operand::E5m2,
+        MmaKindAtype::E3m2 => Operand::E3m2,
+        MmaKindAtype::E2m3 => Operand::E2m3,
+        MmaKindAtype::E2m1 => Operand::E2m1,
     }
 }
 
@@ -47,7 +58,11 @@ pub(crate) fn config<A: Into<MmaAtype>, B: Into<MmaAtype>>(
     b: B,
     [c, d]: [ScalarType; 2],
 ) -> Config {
-    let (a, b) = (factor(a.into()), factor(b.into()));
+    config_of(unit, [factor(a.into()), factor(b.into())], [c, d])
+}
+
+/// The same of factors that are known.
+pub(crate) fn config_of(unit: Unit, [a, b]: [Operand; 2], [c, d]: [ScalarType; 2]) -> Config {
     let (c, d) = (accumulator(c), accumulator(d));
     let (rounding, bits) = (Mode::NearestEven, BitOperation::And);
     Config { a, b, c, d, unit, satfinite: false, rounding, bits }
@@ -66,7 +81,13 @@ pub(crate) fn element_bits(ty: Operand) -> u32 {
         Operand::F16 | Operand::Bf16 => 16,
         Operand::Tf32 | Operand::B1 => 32,
         Operand::F64 => 64,
-        Operand::E4m3 | Operand::E5m2 | Operand::S8 | Operand::U8 => 8,
+        Operand::E4m3
+        | Operand::E5m2
+        | Operand::E3m2
+        | Operand::E2m3
+        | Operand::E2m1
+        | Operand::S8
+        | Operand::U8 => 8,
         Operand::S4 | Operand::U4 => 4,
     }
 }

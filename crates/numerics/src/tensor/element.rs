@@ -1,6 +1,6 @@
 //! Decoded operands.
 
-use crate::format::{Bf16, E4m3, E5m2, F16, F32, Format, Tf32};
+use crate::format::{Bf16, E2m1, E2m3, E3m2, E4m3, E5m2, F16, F32, Format, Tf32};
 
 /// The type of an element of A or B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,6 +15,12 @@ pub enum Operand {
     E4m3,
     /// `.e5m2`.
     E5m2,
+    /// `.e3m2`, in the lower six bits of a byte.
+    E3m2,
+    /// `.e2m3`, in the lower six bits of a byte.
+    E2m3,
+    /// `.e2m1`, in the middle four bits of a byte.
+    E2m1,
     /// `.f64`.
     F64,
     /// `.s8`.
@@ -108,6 +114,9 @@ impl Operand {
             Operand::Tf32 => decode_float::<Tf32>(bits >> 13),
             Operand::E4m3 => decode_float::<E4m3>(bits),
             Operand::E5m2 => decode_float::<E5m2>(bits),
+            Operand::E3m2 => decode_float::<E3m2>(bits),
+            Operand::E2m3 => decode_float::<E2m3>(bits),
+            Operand::E2m1 => decode_float::<E2m1>(bits >> 2),
             Operand::F64 => Element(bits),
             Operand::S8 => Element(i64::from(bits as u8 as i8) as u64),
             Operand::U8 => Element(u64::from(bits as u8)),
@@ -120,9 +129,14 @@ impl Operand {
     /// The element with its sign flipped: `imm-scale-a` and `imm-scale-b` of `wgmma`, for the floats.
     pub fn negate(self, element: Element) -> Element {
         match self {
-            Operand::F16 | Operand::Bf16 | Operand::Tf32 | Operand::E4m3 | Operand::E5m2 => {
-                Element::float(-element.significand(), element.exponent())
-            }
+            Operand::F16
+            | Operand::Bf16
+            | Operand::Tf32
+            | Operand::E4m3
+            | Operand::E5m2
+            | Operand::E3m2
+            | Operand::E2m3
+            | Operand::E2m1 => Element::float(-element.significand(), element.exponent()),
             Operand::F64 => Element(element.0 ^ 1 << 63),
             Operand::S8 | Operand::U8 | Operand::S4 | Operand::U4 | Operand::B1 => element,
         }

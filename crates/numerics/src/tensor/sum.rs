@@ -84,7 +84,7 @@ pub(super) fn sum<W: Width, F: Sum>(a: &[Element], b: &[Element], c: u64) -> u64
         top = top.max(a.exponent() + b.exponent());
     }
     if top >= INFINITE / 2 {
-        return special::<F>(a, b, c_significand, c_exponent);
+        return special::<F>(a, b, c);
     }
     let mut sum = align::<W>(c_significand << (ALIGNED - F::MANTISSA_BITS), top - c_exponent);
     for (a, b) in a.iter().zip(b) {
@@ -123,7 +123,8 @@ fn accumulator<F: Format>(bits: u64) -> (i64, i32) {
 
 /// A sum with a NaN or an infinity among its terms. There is one NaN.
 #[cold]
-fn special<F: Format>(a: &[Element], b: &[Element], c_significand: i64, c_exponent: i32) -> u64 {
+pub(super) fn special<F: Format>(a: &[Element], b: &[Element], c: u64) -> u64 {
+    let (c_significand, c_exponent) = accumulator::<F>(c);
     let mut nan = c_exponent == NAN;
     let mut positive = c_exponent == INFINITE && c_significand > 0;
     let mut negative = c_exponent == INFINITE && c_significand < 0;

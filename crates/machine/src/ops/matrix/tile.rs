@@ -98,6 +98,14 @@ fn bytes_of(operand: Operand) -> u32 {
         Operand::F16 | Operand::Bf16 => 2,
         Operand::Tf32 | Operand::B1 => 4,
         Operand::F64 => 8,
-        Operand::E4m3 | Operand::E5m2 | Operand::S8 | Operand::U8 | Operand::S4 | Operand::U4 => 1,
+        Operand::E4m3
+        | Operand::E5m2
+        | Operand::E3m2
+        | Operand::E2m3
+        | Operand::E2m1
+        | Operand::S8
+        | Operand::U8
+        | Operand::S4
+        | Operand::U4 => 1,
     }
 }
