@@ -55,10 +55,9 @@ pub fn networks(folder: &Path) -> Named {
 pub fn linkers(folder: &Path) -> [Named; 2] {
     let functions = symbols(&folder.join("functions.txt"));
     let library = |name, major: u32| -> Named {
-        let versions =
-            functions.iter().filter(|function| *function != "nvJitLinkVersion").flat_map(|function| {
-                (0..10).map(move |minor| (format!("__{function}_{major}_{minor}"), function.clone()))
-            });
+        let versions = functions.iter().flat_map(|function| {
+            (0..10).map(move |minor| (format!("__{function}_{major}_{minor}"), function.clone()))
+        });
         let aliases: Vec<(String, String)> = versions.collect();
         let names = functions.iter().cloned().chain(aliases.iter().map(|(name, _)| name.clone()));
         (name, names.collect(), aliases)

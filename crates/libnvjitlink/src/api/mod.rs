@@ -12,9 +12,6 @@ mod pointers {
     ffi::pointers! { crate::result::Error, crate::result::Error::NULL_INPUT }
 }
 
-/// The version that is told, CUDA 13.0's.
-const VERSION: (u32, u32) = (13, 0);
-
 /// The links of this process. A handle is a number that is never used again.
 #[derive(Default)]
 struct Links {
@@ -142,10 +139,5 @@ define! {
 
     fn nvJitLinkGetInfoLog(handle: usize, log: *mut c_char) {
         with(handle, |link| put_log(log, &link.remarks))
-    }
-
-    fn nvJitLinkVersion(major: *mut u32, minor: *mut u32) {
-        put(major, VERSION.0)?;
-        put(minor, VERSION.1)
     }
 }
