@@ -65,14 +65,13 @@ impl Session {
                 }
             }
         }
-        let mut of_threads = false;
-        for of in edits {
-            match &of {
-                Edited::Memory { address, bytes } => drop(self.program.device.write(*address, bytes)),
-                Edited::Thread(_) => of_threads = true,
+        for edit in &edits {
+            if let Edited::Memory { address, bytes } = edit {
+                self.program.device.write(*address, bytes);
             }
-            self.engine.history.edit(Edit { position, of });
         }
+        let of_threads = edits.iter().any(|edit| matches!(edit, Edited::Thread(_)));
+        self.engine.history.edit(Edit { position, of: edits });
         self.printed.fork();
         self.forgive();
         if of_threads {

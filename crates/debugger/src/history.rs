@@ -20,11 +20,11 @@ pub(crate) struct Checkpoint {
     pub(crate) memory: Arc<Memory>,
 }
 
-/// What somebody has assigned at a moment.
+/// What somebody has assigned at a moment, at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Edit {
     pub(crate) position: u64,
-    pub(crate) of: Edited,
+    pub(crate) of: Vec<Edited>,
 }
 
 /// See [`Edit`].
@@ -107,7 +107,7 @@ impl History {
     /// What is assigned at a moment.
     pub(crate) fn edits_at(&self, position: u64) -> Vec<Edited> {
         let past = self.past();
-        past.edits.iter().filter(|edit| edit.position == position).map(|edit| edit.of.clone()).collect()
+        past.edits.iter().filter(|edit| edit.position == position).flat_map(|edit| edit.of.clone()).collect()
     }
 
     /// Undoes what was assigned after a moment, or all of it; how many assignments that are.
