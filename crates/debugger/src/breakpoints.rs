@@ -179,6 +179,7 @@ impl Watchpoint {
         let bytes = usize::try_from(bytes).ok().filter(|bytes| (1..=4096).contains(bytes));
         let bytes = bytes.ok_or_else(|| Error::Command("1 to 4096 bytes can be watched".to_owned()))?;
         let of = (address >= SHARED_WINDOW).then(|| Owner {
+            grid: scene.grid.number,
             block: scene.snapshot.block,
             thread: (address >= LOCAL_WINDOW).then_some((scene.warp.number, scene.lane)),
         });

@@ -2,14 +2,14 @@
 //! one, or is given up and begun again from a checkpoint.
 //!
 //! A launch on one host thread under a fixed scheduler repeats itself exactly, so that the number of instructions issued
-//! before names a moment of it: its position. A checkpoint is global memory at a moment when no CTA is under way, from
-//! where the launch is continued with the next CTA.
+//! before names a moment of it: its position.
 
 use crate::Error;
-use crate::monitor::{Edit, Monitor, Orders};
+use crate::history::{Checkpoint, History};
+use crate::monitor::{Monitor, Orders};
 use crate::output::Printed;
 use crate::plan::Plan;
-use crate::program::{Memory, Program};
+use crate::program::{Grid, Memory, Program};
 use crate::symbols::Symbols;
 use machine::inspect::Snapshot;
 use machine::{Launch, LaunchError, LaunchOptions, LaunchReport, Masks};
@@ -17,18 +17,20 @@ use ptx::module::FuncId;
 use sanitizer::{Sanitizer, Suppressions};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 /// Memory that checkpoints may take altogether, and how many there may be.
 const CHECKPOINT_BYTES: u64 = 256 << 20;
-pub(crate) const MOST_CHECKPOINTS: usize = 16;
+const MOST_CHECKPOINTS: u64 = 16;
 
 /// A warp instruction that is issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Issued {
     /// How many were issued before it.
     pub position: u64,
+    /// [`Grid::number`].
+    pub grid: u32,
     /// The function and the instruction.
     pub place: (FuncId, u32),
     /// `%ctaid`.
@@ -96,6 +98,8 @@ pub struct Stop {
     pub reason: Reason,
     /// The instruction that is issued next.
     pub next: Issued,
+    /// The grid that it is of.
+    pub grid: Grid,
     /// What the threads of its CTA have.
     pub snapshot: Snapshot,
     /// How far the CTAs of the grid are.
@@ -105,7 +109,7 @@ pub struct Stop {
 /// How far the CTAs of a grid are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blocks {
-    /// `%ctaid` of those that have begun and not ended.
+    /// `%ctaid` of those whose threads are there.
     pub under_way: Vec<[u32; 3]>,
     /// How many have ended.
     pub ended: u64,
@@ -126,6 +130,8 @@ pub(crate) enum News {
     Stopped(Box<Stop>),
     /// The moment up to which was searched is reached: what was found last.
     Searched(Option<(u64, Reason)>),
+    /// Where a CTA is that somebody looks for.
+    Looked(Whereabouts),
     /// The launch is over.
     Ended(Box<Ended>),
 }
@@ -143,14 +149,12 @@ pub(crate) struct Ended {
     pub(crate) changed: Option<Reason>,
 }
 
-/// Global memory when no CTA is under way.
-#[derive(Clone)]
-pub(crate) struct Checkpoint {
-    pub(crate) position: u64,
-    /// The cluster that begins; a CTA is one where there are no larger ones.
-    pub(crate) cluster: u64,
-    pub(crate) printed: u64,
-    pub(crate) memory: Arc<Memory>,
+/// Where a CTA is.
+#[derive(Debug)]
+pub(crate) enum Whereabouts {
+    Resident(Box<Snapshot>),
+    Ended,
+    NotBegun,
 }
 
 enum Work {
@@ -166,9 +170,8 @@ pub(crate) struct Engine {
     thread: Option<JoinHandle<()>>,
     /// Whether a launch waits for orders.
     waits: bool,
-    first: Checkpoint,
-    checkpoints: Arc<Mutex<Vec<Checkpoint>>>,
-    edits: Arc<Mutex<Vec<Edit>>>,
+    /// What was before.
+    pub(crate) history: Arc<History>,
 }
 
 /// What executes a launch once, from memory as it is: the device, or a driver that knows more of the launch.
@@ -208,17 +211,14 @@ impl Engine {
         printed: Printed,
         interrupt: Arc<AtomicBool>,
     ) -> Result<(Self, Worker), Error> {
-        let memory = Arc::new(Memory::of(&program.device)?);
-        let first = Checkpoint { position: 0, cluster: 0, printed: 0, memory };
-        let checkpoints = Arc::<Mutex<Vec<Checkpoint>>>::default();
+        let memory = Memory::of(&program.device)?;
         let used = program.device.memory().used().max(1);
-        let most = (CHECKPOINT_BYTES / used).min(MOST_CHECKPOINTS as u64) as usize;
-        let edits = Arc::<Mutex<Vec<Edit>>>::default();
+        // What was found before an instruction is not known where the launch does not begin at its beginning.
+        let most = if program.checks.is_some() { 0 } else { (CHECKPOINT_BYTES / used).min(MOST_CHECKPOINTS) };
+        let history = Arc::new(History::new(memory, most as usize));
         let (work, works) = channel();
         let (orders, ordered) = channel();
         let (tell, news) = channel();
-        // What was found before an instruction is not known where the launch does not begin at its beginning.
-        let most_checkpoints = if program.checks.is_some() { 0 } else { most };
         let monitor = Monitor {
             program,
             symbols,
@@ -226,15 +226,11 @@ impl Engine {
             ordered: Mutex::new(ordered),
             tell,
             interrupt,
-            checkpoints: Arc::clone(&checkpoints),
-            most_checkpoints,
-            edits: Arc::clone(&edits),
+            history: Arc::clone(&history),
             heap: Mutex::default(),
         };
-        Ok((
-            Self { work, orders, news, thread: None, waits: false, first, checkpoints, edits },
-            Worker { works, monitor },
-        ))
+        let engine = Self { work, orders, news, thread: None, waits: false, history };
+        Ok((engine, Worker { works, monitor }))
     }
 
     /// Lets the device execute the launch, on a thread of its own.
@@ -253,41 +249,13 @@ impl Engine {
         self.wait()
     }
 
-    /// Something was assigned: what came after is another history.
-    pub(crate) fn edit(&mut self, edit: Edit) {
-        self.forget_after(edit.position);
-        self.edits.lock().unwrap_or_else(PoisonError::into_inner).push(edit);
-    }
-
-    /// Undoes what was assigned after a moment; how many assignments that are.
-    pub(crate) fn undo_after(&mut self, position: u64) -> usize {
-        let mut edits = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = edits.len();
-        let first = edits.iter().map(|edit| edit.position).filter(|&at| at > position).min();
-        edits.retain(|edit| edit.position <= position);
-        let undone = before - edits.len();
-        drop(edits);
-        first.into_iter().for_each(|first| self.forget_after(first));
-        undone
-    }
-
-    /// The same of all that was assigned.
-    pub(crate) fn undo_all(&mut self) -> usize {
-        let all = std::mem::take(&mut *self.edits.lock().unwrap_or_else(PoisonError::into_inner));
-        all.iter().map(|edit| edit.position).min().into_iter().for_each(|first| self.forget_after(first));
-        all.len()
-    }
-
-    fn forget_after(&mut self, position: u64) {
-        let mut all = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|checkpoint| checkpoint.position <= position);
-    }
-
-    /// The last checkpoint at a position or before.
-    pub(crate) fn checkpoint(&self, position: u64) -> Checkpoint {
-        let all = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = all.iter().filter(|checkpoint| checkpoint.position <= position);
-        before.max_by_key(|checkpoint| checkpoint.position).unwrap_or(&self.first).clone()
+    /// Where a CTA of the grid is, of a launch that waits.
+    pub(crate) fn look(&mut self, block: [u32; 3]) -> Result<Whereabouts, Error> {
+        self.orders.send(Orders::Look(block)).map_err(|_| Error::Gone)?;
+        match self.wait()? {
+            News::Looked(whereabouts) => Ok(whereabouts),
+            News::Stopped(_) | News::Searched(_) | News::Ended(_) => Err(Error::Gone),
+        }
     }
 
     /// Begins again from a checkpoint.
@@ -346,7 +314,14 @@ impl Worker {
             sanitizer.begin(program.loaded.shared_module(), shape)
         });
         let cancel = AtomicBool::new(false);
-        let watching = self.monitor.begin(from, plan, sanitizer.as_ref(), watch.as_ref(), &cancel);
+        let grid = Grid {
+            number: 0,
+            kernel: kernel.id(),
+            extent: program.grid,
+            block: program.block,
+            cluster: program.cluster.unwrap_or([1; 3]),
+        };
+        let watching = self.monitor.begin(grid, from, plan, sanitizer.as_ref(), watch.as_ref(), &cancel);
         let options = LaunchOptions {
             threads: 1,
             scheduler: program.scheduler,

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::expression::Expression;
-use crate::program::Program;
+use crate::program::{Grid, Program};
 use crate::symbols::Symbols;
 use crate::value::{Kind, Number, Ty, Types, Value, Where};
 use debug_info::location::{Address, AddressClass, Base, Location};
@@ -19,6 +19,8 @@ use ptx::types::ScalarType;
 pub struct Scene<'a> {
     /// The program.
     pub program: &'a Program,
+    /// The grid.
+    pub grid: &'a Grid,
     /// What its names stand for.
     pub symbols: &'a Symbols,
     /// What the CTA has.
@@ -37,17 +39,18 @@ pub struct Scene<'a> {
 const DIMENSIONS: [&str; 4] = ["threadIdx", "blockIdx", "blockDim", "gridDim"];
 
 impl<'a> Scene<'a> {
-    /// A thread in its innermost activation; `None` if it has exited or is not of this CTA.
+    /// A thread of a grid in its innermost activation; `None` if it has exited or is not of this CTA.
     pub fn innermost(
         program: &'a Program,
         symbols: &'a Symbols,
+        grid: &'a Grid,
         snapshot: &'a Snapshot,
         warp: u32,
         lane: usize,
     ) -> Option<Self> {
         let warp = snapshot.warp(warp)?;
         let group = warp.group_of(lane)?;
-        Some(Self { program, symbols, snapshot, warp, lane, frame: group.frame, place: group.place })
+        Some(Self { program, symbols, grid, snapshot, warp, lane, frame: group.frame, place: group.place })
     }
 
     /// The activation that has called this one.
@@ -58,7 +61,7 @@ impl<'a> Scene<'a> {
 
     /// The lanes of its warp that have threads; the last warp of a CTA may have fewer than 32.
     pub fn lanes(&self) -> std::ops::Range<usize> {
-        let threads: u32 = self.program.block.iter().product();
+        let threads: u32 = self.grid.block.iter().product();
         let before = self.warp.number as usize * LANES;
         0..(threads as usize).saturating_sub(before).min(LANES)
     }
@@ -89,7 +92,7 @@ impl<'a> Scene<'a> {
                 let value = self.evaluate(of)?;
                 match value.place {
                     Where::Memory(address) => Ok(Value::pointer(address, value.ty)),
-                    Where::Bytes(_) | Where::Missing(_) => {
+                    Where::Register { .. } | Where::Bytes(_) | Where::Missing(_) => {
                         Err(Error::Expression("it has no address".to_owned()))
                     }
                 }
@@ -108,7 +111,7 @@ impl<'a> Scene<'a> {
                     Where::Memory(_) => {
                         Ok(Value { ty: Ty::Array(Box::new(first.ty), Some(*count)), ..first })
                     }
-                    Where::Bytes(_) | Where::Missing(_) => {
+                    Where::Register { .. } | Where::Bytes(_) | Where::Missing(_) => {
                         Err(Error::Expression("only what is in memory has something behind it".to_owned()))
                     }
                 }
@@ -185,10 +188,11 @@ impl<'a> Scene<'a> {
     /// The bits of a register, as those of a value of a type.
     fn bits_of(&self, name: &str, ty: &Ty) -> Where {
         let register = self.symbols.register(self.place.0, name);
-        let row = register.and_then(|register| self.warp.register(self.frame, register));
-        let Some(row) = row else { return Where::Missing("<optimized out>".to_owned()) };
+        let row = register.and_then(|register| Some((register, self.warp.register(self.frame, register)?)));
+        let Some((register, row)) = row else { return Where::Missing("<optimized out>".to_owned()) };
         let size = self.symbols.info.size_of_ty(ty).unwrap_or(16).min(16) as usize;
-        Where::Bytes(row.lane(self.lane).to_le_bytes()[..size].to_vec())
+        let bytes = row.lane(self.lane).to_le_bytes()[..size].to_vec();
+        Where::Register { register, offset: 0, bytes }
     }
 
     /// A generic address.
@@ -196,14 +200,16 @@ impl<'a> Scene<'a> {
         let base = match &address.base {
             Base::Absolute => 0,
             Base::Symbol(Place::Variable { variable, offset }) => {
-                let place = self.symbols.place(*variable);
+                let place = self.symbols.place(self.program, self.grid.kernel, *variable);
                 let Some(place) = place else { return Err("<the kernel does not use it>".to_owned()) };
                 self.of_place(place) + offset
             }
             Base::Symbol(Place::Code { .. }) => return Err("<it is code>".to_owned()),
             Base::Register(name) => match self.bits_of(name, &Ty::Scalar(ScalarType::U64)) {
-                Where::Bytes(bytes) => u64::from_le_bytes(bytes.try_into().unwrap_or_default()),
-                Where::Memory(_) | Where::Missing(_) => return Err("<optimized out>".to_owned()),
+                Where::Register { bytes, .. } => u64::from_le_bytes(bytes.try_into().unwrap_or_default()),
+                Where::Memory(_) | Where::Bytes(_) | Where::Missing(_) => {
+                    return Err("<optimized out>".to_owned());
+                }
             },
             Base::Frame => LOCAL_WINDOW + u64::from(self.warp.frames[self.frame].local_base),
         };
@@ -229,8 +235,8 @@ impl<'a> Scene<'a> {
             let values = match name {
                 "threadIdx" => self.warp.threads[self.lane],
                 "blockIdx" => self.snapshot.block,
-                "blockDim" => self.program.block,
-                _ => self.program.grid,
+                "blockDim" => self.grid.block,
+                _ => self.grid.extent,
             };
             return Ok(Value { ty: Ty::Dim3, place: Where::Bytes(values.map(u32::to_le_bytes).concat()) });
         }
@@ -251,7 +257,7 @@ impl<'a> Scene<'a> {
             return Err(Error::Expression(format!("no symbol \"{name}\" in the current context")));
         };
         let variable = &module.variables[index];
-        let place = self.symbols.place(VarId(index as u32));
+        let place = self.symbols.place(self.program, self.grid.kernel, VarId(index as u32));
         let place = place.ok_or_else(|| Error::Expression(format!("the kernel does not use `{name}`")))?;
         let element = Ty::Scalar(variable.ty);
         let each = u64::from(variable.ty.bytes().max(1));
@@ -276,8 +282,8 @@ impl<'a> Scene<'a> {
         let value = match base {
             "%tid" => self.warp.threads[self.lane][axis],
             "%ctaid" => self.snapshot.block[axis],
-            "%ntid" => self.program.block[axis],
-            "%nctaid" => self.program.grid[axis],
+            "%ntid" => self.grid.block[axis],
+            "%nctaid" => self.grid.extent[axis],
             "%laneid" => self.lane as u32,
             "%warpid" => self.warp.number,
             _ => {
@@ -301,7 +307,7 @@ impl<'a> Scene<'a> {
     /// So many bytes of a place.
     pub(crate) fn bytes_at(&self, place: &Where, size: usize) -> Result<Vec<u8>, Error> {
         match place {
-            Where::Bytes(bytes) => Ok(bytes.clone()),
+            Where::Bytes(bytes) | Where::Register { bytes, .. } => Ok(bytes.clone()),
             Where::Missing(why) => Err(Error::Expression(why.clone())),
             Where::Memory(address) => {
                 if size > 1 << 24 {

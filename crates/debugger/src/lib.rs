@@ -16,9 +16,13 @@
 //! | --- | --- |
 //! | `program` | the launch, and global memory at its beginning |
 //! | `engine` | the launch on a thread of its own; moments, checkpoints, stops |
+//! | `history` | what was before: checkpoints, assignments |
 //! | `plan` | what a launch is to run to; steps of a thread |
 //! | `monitor` | whether a goal is reached: the observer of the launch |
-//! | `session` | the state machine: focus, forwards and backwards |
+//! | `ctas`, `watched` | what it keeps: how far CTAs are; memory that is watched |
+//! | `session` | the state machine: forwards and backwards |
+//! | `focus` | the thread that is looked at, of whatever CTA has threads |
+//! | `assign` | what is assigned, to memory and registers |
 //! | `breakpoints` | breakpoints and watchpoints |
 //! | `target` | places that breakpoints name |
 //! | `symbols` | what names stand for |
@@ -32,15 +36,19 @@
 //!
 //! Nothing here reads paths but `files`, for whoever has no other [`Sources`].
 
+mod assign;
 pub mod attached;
 mod breakpoints;
 mod console;
+mod ctas;
 pub mod dap;
 mod engine;
 mod evaluate;
 mod expression;
 pub mod files;
+mod focus;
 mod frames;
+mod history;
 mod monitor;
 mod operators;
 mod output;
@@ -50,17 +58,19 @@ mod session;
 mod symbols;
 mod target;
 mod value;
+mod watched;
 
 pub use breakpoints::{Breakpoint, Watchpoint};
 pub use console::{COMMANDS, Command, Console, Reply, Sources};
 pub use engine::{Blocks, Execute, Issued, Reason, Stop, Worker};
 pub use evaluate::Scene;
 pub use expression::{Expression, TypeName, parse};
+pub use focus::Focus;
 pub use frames::CallFrame;
 pub use output::Printed;
 pub use plan::{Calls, Unit, WatchKind};
-pub use program::Program;
-pub use session::{Focus, Outcome, Session, Stops};
+pub use program::{Grid, Program};
+pub use session::{Outcome, Session, Stops};
 pub use symbols::Symbols;
 pub use target::Target;
 pub use value::{Format, Ty, Value, Where};

@@ -58,13 +58,14 @@ impl Scene<'_> {
                 Where::Memory(address) => {
                     Ok(Value { place: Where::Memory(scaled(*address, &element)?), ty: element })
                 }
-                Where::Bytes(bytes) => {
+                Where::Register { bytes, .. } | Where::Bytes(bytes) => {
                     let size = info.size_of_ty(&element).unwrap_or(0) as usize;
                     let start = usize::try_from(index).ok().and_then(|index| index.checked_mul(size));
-                    let part = start.and_then(|start| bytes.get(start..start.checked_add(size)?));
-                    let part =
-                        part.ok_or_else(|| Error::Expression(format!("there is no element {index}")))?;
-                    Ok(Value { place: Where::Bytes(part.to_vec()), ty: element })
+                    let start =
+                        start.filter(|start| start.checked_add(size).is_some_and(|end| end <= bytes.len()));
+                    let start =
+                        start.ok_or_else(|| Error::Expression(format!("there is no element {index}")))?;
+                    Ok(Value { place: value.place.part(start, size), ty: element })
                 }
                 Where::Missing(why) => Err(Error::Expression(why.clone())),
             },
@@ -106,14 +107,7 @@ impl Scene<'_> {
         let info = &self.symbols.info;
         let ty = member.ty.map_or(Ty::Void, Ty::Dwarf);
         let size = info.size_of_ty(&ty).unwrap_or(0);
-        let place = match &value.place {
-            Where::Memory(address) => Where::Memory(address + offset),
-            Where::Bytes(bytes) => {
-                let part = bytes.get(offset as usize..(offset + size) as usize).unwrap_or_default();
-                Where::Bytes(part.to_vec())
-            }
-            Where::Missing(why) => Where::Missing(why.clone()),
-        };
+        let place = value.place.part(offset as usize, size as usize);
         let Some((bits, first)) = member.bits else { return Ok(Value { ty, place }) };
         let bytes = self.bytes_at(&place, (first + bits).div_ceil(8) as usize)?;
         let mut word = [0; 16];

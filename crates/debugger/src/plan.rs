@@ -62,6 +62,8 @@ pub(crate) struct Watch {
 /// Whose memory is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
+    /// [`crate::Grid::number`].
+    pub(crate) grid: u32,
     pub(crate) block: [u32; 3],
     /// The warp and its lane, of local memory.
     pub(crate) thread: Option<(u32, usize)>,
@@ -112,6 +114,8 @@ pub enum Calls {
 /// A step of a thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
+    /// [`crate::Grid::number`].
+    pub(crate) grid: u32,
     pub(crate) block: [u32; 3],
     pub(crate) warp: u32,
     pub(crate) lane: usize,

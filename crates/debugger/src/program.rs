@@ -4,7 +4,7 @@ use crate::Error;
 use debug_info::DebugInfo;
 use machine::memory::{DeviceMemory, MemoryError};
 use machine::{Device, Kernel, Launch, LoadedModule, SchedulerKind};
-use ptx::module::Module;
+use ptx::module::{FuncId, Module};
 use sanitizer::Checks;
 use std::sync::Arc;
 
@@ -68,6 +68,21 @@ impl Program {
     pub fn debug_info(&self) -> DebugInfo {
         DebugInfo::new(self.module())
     }
+}
+
+/// A grid: the one that the host has launched, or one that a kernel has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// How many of the launch have begun before it; 0 for the host's.
+    pub number: u32,
+    /// Its kernel.
+    pub kernel: FuncId,
+    /// CTAs in each dimension.
+    pub extent: [u32; 3],
+    /// Threads of a CTA in each dimension.
+    pub block: [u32; 3],
+    /// CTAs of a cluster in each dimension, as launch and kernel say it together.
+    pub cluster: [u32; 3],
 }
 
 /// Global memory at some moment: every allocation with its bytes, and what else kernels reach.

@@ -1,34 +1,19 @@
-//! The state machine of a debugger: a launch that has not begun, stands still, or is over; breakpoints; the thread in
-//! focus; forwards and backwards.
+//! The state machine of a debugger: a launch that has not begun, stands still, or is over; breakpoints; forwards and backwards.
+//! Which thread is looked at is in `focus`, what is assigned in `assign`.
 
 use crate::Error;
 use crate::breakpoints::{Breakpoint, Breakpoints, Watchpoint};
 use crate::engine::{Ended, Engine, News, Reason, Stop, Worker};
-use crate::evaluate::Scene;
-use crate::expression;
-use crate::monitor::Edit;
+use crate::focus::Focus;
 use crate::output::Printed;
-use crate::plan::{Calls, Conditions, Goal, Plan, Step, Unit, WatchKind};
+use crate::plan::{Calls, Conditions, Goal, Plan, Unit, WatchKind};
 use crate::program::Program;
 use crate::symbols::Symbols;
 use crate::target::Target;
-use crate::value::{Types, Where};
 use machine::LaunchError;
 use machine::inspect::Snapshot;
-use machine::memory::SHARED_WINDOW;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-/// The thread that commands are about, in one of its activations: the number of calls from the innermost one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Focus {
-    /// `%warpid`.
-    pub warp: u32,
-    /// The lane.
-    pub lane: usize,
-    /// The frame, 0 for the innermost; inlined ones count.
-    pub frame: usize,
-}
 
 /// Where the launch is.
 #[derive(Debug)]
@@ -66,13 +51,15 @@ pub(crate) struct Kept {
 
 /// See the module.
 pub struct Session {
-    program: Arc<Program>,
-    symbols: Arc<Symbols>,
-    engine: Engine,
+    pub(crate) program: Arc<Program>,
+    pub(crate) symbols: Arc<Symbols>,
+    pub(crate) engine: Engine,
     interrupt: Arc<AtomicBool>,
     outcome: Outcome,
-    focus: Option<Focus>,
-    breakpoints: Breakpoints,
+    pub(crate) focus: Option<Focus>,
+    /// CTAs that somebody has looked at since the launch stands still, besides the one that has stopped.
+    pub(crate) others: Vec<Snapshot>,
+    pub(crate) breakpoints: Breakpoints,
     /// What else stops the launch.
     pub stops: Stops,
     /// What the launch was stopped by, if it was a fault.
@@ -81,7 +68,7 @@ pub struct Session {
     pub(crate) last_change: Option<Reason>,
     /// How many assignments the last way back has undone.
     pub(crate) undone: usize,
-    printed: Printed,
+    pub(crate) printed: Printed,
 }
 
 impl std::fmt::Debug for Session {
@@ -126,6 +113,7 @@ impl Session {
             interrupt,
             outcome: Outcome::NotBegun,
             focus: None,
+            others: Vec::new(),
             breakpoints: Breakpoints::default(),
             last_change: None,
             undone: 0,
@@ -166,98 +154,6 @@ impl Session {
             }
             Outcome::Ended(..) => Err(Error::Command("the kernel is over: `run` begins it again".to_owned())),
         }
-    }
-
-    /// The thread in focus.
-    pub fn focus(&self) -> Option<Focus> {
-        self.focus
-    }
-
-    /// The thread in focus, in its activation.
-    ///
-    /// # Errors
-    /// If the launch does not stand still.
-    pub fn scene(&self) -> Result<Scene<'_>, Error> {
-        let frames = self.innermost()?.frames();
-        let frame = self.focus.map_or(0, |focus| focus.frame);
-        frames
-            .get(frame)
-            .map(|frame| frame.scene)
-            .ok_or_else(|| Error::Command("there is no such frame".to_owned()))
-    }
-
-    /// The thread in focus, in its innermost activation.
-    ///
-    /// # Errors
-    /// If the launch does not stand still.
-    pub fn innermost(&self) -> Result<Scene<'_>, Error> {
-        let stop = self.stop()?;
-        let focus = self.focus.unwrap_or(Focus { warp: stop.next.warp, lane: 0, frame: 0 });
-        self.scene_of(&stop.snapshot, focus.warp, focus.lane)
-    }
-
-    /// A thread, in its innermost activation.
-    ///
-    /// # Errors
-    /// If it is not there any more.
-    pub fn scene_of<'a>(
-        &'a self,
-        snapshot: &'a Snapshot,
-        warp: u32,
-        lane: usize,
-    ) -> Result<Scene<'a>, Error> {
-        Scene::innermost(&self.program, &self.symbols, snapshot, warp, lane)
-            .ok_or_else(|| Error::Command(format!("lane {lane} of warp {warp} is not there, or has exited")))
-    }
-
-    /// Assigns a value to what an expression stands for, in global memory. From here on the launch has another history, which is
-    /// repeated as this one is; going back before this moment undoes it.
-    ///
-    /// # Errors
-    /// If it is elsewhere, or has no value of that type.
-    pub fn assign(&mut self, to: &str, value: &str) -> Result<(), Error> {
-        let scene = self.scene()?;
-        let (to, value) = (expression::parse(to)?, expression::parse(value)?);
-        let (to, number) = (scene.evaluate(&to)?, scene.number(&scene.evaluate(&value)?)?);
-        let address = match to.place {
-            Where::Memory(address) if address < SHARED_WINDOW => address,
-            Where::Memory(_) => {
-                return Err(Error::Command(
-                    "it is not in global memory: only that can be assigned".to_owned(),
-                ));
-            }
-            Where::Bytes(_) => {
-                return Err(Error::Command(
-                    "it is in a register: only global memory can be assigned".to_owned(),
-                ));
-            }
-            Where::Missing(why) => return Err(Error::Expression(why)),
-        };
-        let info = &scene.symbols.info;
-        let size = info.size_of_ty(&to.ty).and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
-        let bytes = number.bytes(&info.kind(&to.ty), size).ok_or_else(|| {
-            Error::Expression(format!("a {} cannot be assigned as a whole", info.ty_name(&to.ty)))
-        })?;
-        if !self.program.device.write(address, &bytes) {
-            return Err(Error::Expression(format!("cannot access memory at address {address:#x}")));
-        }
-        let position = self.position()?;
-        self.engine.edit(Edit { position, address, bytes });
-        self.printed.fork();
-        Ok(())
-    }
-
-    /// Puts a thread of the stopped CTA into focus.
-    ///
-    /// # Errors
-    /// If it is not there.
-    pub fn set_focus(&mut self, focus: Focus) -> Result<(), Error> {
-        let scene = self.scene_of(&self.stop()?.snapshot, focus.warp, focus.lane)?;
-        if scene.frames().len() <= focus.frame {
-            return Err(Error::Command("there is no such frame".to_owned()));
-        }
-        self.focus = Some(focus);
-        Ok(())
     }
 
     /// All breakpoints.
@@ -333,9 +229,9 @@ impl Session {
             Outcome::Ended(_, result) => result,
             Outcome::Stopped(stop) if stop.is_fault() => self.fault.map_or(Ok(()), Err),
             Outcome::Stopped(_) => run_out(&mut self.engine, &plan, Engine::resume),
-            Outcome::NotBegun => {
-                run_out(&mut self.engine, &plan, |engine, plan| engine.begin(engine.checkpoint(0), plan))
-            }
+            Outcome::NotBegun => run_out(&mut self.engine, &plan, |engine, plan| {
+                engine.begin(engine.history.checkpoint(0), plan)
+            }),
         };
         (ended, Kept { breakpoints: self.breakpoints, stops: self.stops })
     }
@@ -346,10 +242,10 @@ impl Session {
     /// If its thread is gone.
     pub fn run(&mut self, at_once: bool) -> Result<&Outcome, Error> {
         // The launch as it was without them.
-        self.undone = self.engine.undo_all();
+        self.undone = self.engine.history.undo(None);
         let goal = if at_once { Goal::To(0) } else { Goal::Conditions };
         let plan = self.plan(goal);
-        let news = self.engine.begin(self.engine.checkpoint(0), plan)?;
+        let news = self.engine.begin(self.engine.history.checkpoint(0), plan)?;
         self.take(news)
     }
 
@@ -385,7 +281,7 @@ impl Session {
         let now = self.position()?;
         let mut until = now;
         loop {
-            let from = self.engine.checkpoint(until.saturating_sub(1));
+            let from = self.engine.history.checkpoint(until.saturating_sub(1));
             let begin = from.position;
             let plan = self.plan(Goal::SearchConditions(until));
             let news = self.engine.begin(from, plan)?;
@@ -409,7 +305,7 @@ impl Session {
         let now = self.position()?;
         let mut until = now;
         let reached = loop {
-            let from = self.engine.checkpoint(until.saturating_sub(1));
+            let from = self.engine.history.checkpoint(until.saturating_sub(1));
             let begin = from.position;
             let plan = self.plan(Goal::SearchStep(until, step.clone()));
             let news = self.engine.begin(from, plan)?;
@@ -423,7 +319,11 @@ impl Session {
             Some((position, reason)) => self.visit(position, reason)?,
             None => self.visit(now, Reason::Beginning)?,
         };
-        self.focus = focus.map(|focus| Focus { frame: 0, ..focus });
+        if let Some(focus) =
+            focus.filter(|focus| self.stop().is_ok_and(|stop| stop.next.block == focus.block))
+        {
+            self.focus = Some(Focus { frame: 0, ..focus });
+        }
         Ok(&self.outcome)
     }
 
@@ -447,51 +347,61 @@ impl Session {
     }
 
     fn visit(&mut self, position: u64, reason: Reason) -> Result<&Outcome, Error> {
-        self.undone = self.engine.undo_after(position);
+        self.undone = self.engine.history.undo(Some(position));
         let plan = self.plan(Goal::To(position));
-        let mut news = self.engine.begin(self.engine.checkpoint(position), plan)?;
+        let mut news = self.engine.begin(self.engine.history.checkpoint(position), plan)?;
         if let News::Stopped(stop) = &mut news {
             stop.reason = reason;
         }
         self.take(news)
     }
 
+    /// Executes the launch again up to where it stands still, since what somebody has assigned is part of its history now.
+    pub(crate) fn repeat(&mut self) -> Result<(), Error> {
+        let position = self.stop()?.next.position;
+        let plan = self.plan(Goal::To(position));
+        let news = self.engine.begin(self.engine.history.checkpoint(position), plan)?;
+        self.others.clear();
+        match (news, &mut self.outcome) {
+            (News::Stopped(mut now), Outcome::Stopped(stop)) => {
+                std::mem::swap(&mut now.reason, &mut stop.reason);
+                *stop = now;
+                Ok(())
+            }
+            (news, _) => self.take(news).map(|_| ()),
+        }
+    }
+
+    /// A fault may come otherwise after an assignment: the launch can go on.
+    pub(crate) fn forgive(&mut self) {
+        if let Outcome::Stopped(stop) = &mut self.outcome
+            && stop.is_fault()
+        {
+            stop.reason = Reason::Position;
+            self.fault = None;
+        }
+    }
+
     fn refuse_fault(&self) -> Result<(), Error> {
         match self.stop()?.is_fault() {
             true => Err(Error::Command(
-                "the kernel was stopped by a fault: it goes on nowhere but back".to_owned(),
+                "the kernel was stopped by a fault: it goes on nowhere but back, or with another value"
+                    .to_owned(),
             )),
             false => Ok(()),
         }
     }
 
-    fn step_of_focus(&self, unit: Unit, calls: Calls) -> Result<Step, Error> {
-        let scene = self.innermost()?;
-        let frames = scene.frames();
-        if calls == Calls::Out && frames.len() < 2 {
-            return Err(Error::Command("the kernel itself is the outermost function".to_owned()));
-        }
-        let depth = std::iter::successors(Some(scene), Scene::caller).count() - 1;
-        Ok(Step {
-            block: scene.snapshot.block,
-            warp: scene.warp.number,
-            lane: scene.lane,
-            unit,
-            calls,
-            from: scene.place,
-            depth,
-        })
-    }
-
     /// What has come of a plan becomes where the launch is.
     fn take(&mut self, news: News) -> Result<&Outcome, Error> {
         self.last_change = None;
+        self.others.clear();
         match news {
             News::Stopped(stop) => {
                 self.settle(&stop);
                 self.outcome = Outcome::Stopped(stop);
             }
-            News::Searched(_) => return Err(Error::Gone),
+            News::Searched(_) | News::Looked(_) => return Err(Error::Gone),
             News::Ended(ended) => return self.take_end(*ended),
         }
         Ok(&self.outcome)
@@ -504,17 +414,13 @@ impl Session {
             let text = fault.trap.to_string();
             let (block, thread) = (fault.block, fault.thread);
             let plan = self.plan(Goal::To(last.position));
-            let news = self.engine.begin(self.engine.checkpoint(last.position), plan)?;
+            let news = self.engine.begin(self.engine.history.checkpoint(last.position), plan)?;
             if let News::Stopped(mut stop) = news {
                 stop.reason = Reason::Fault(text);
                 self.fault = result.err();
                 self.settle(&stop);
-                let focus = thread.filter(|_| block == Some(stop.snapshot.block)).and_then(|thread| {
-                    stop.snapshot.warps.iter().find_map(|warp| {
-                        let lane = warp.threads.iter().position(|known| *known == thread)?;
-                        warp.group_of(lane).map(|_| Focus { warp: warp.number, lane, frame: 0 })
-                    })
-                });
+                let thread = thread.filter(|_| block == Some(stop.snapshot.block));
+                let focus = thread.and_then(|thread| Focus::of_thread(&stop.snapshot, thread));
                 self.focus = focus.or(self.focus);
                 self.outcome = Outcome::Stopped(stop);
                 return Ok(&self.outcome);
@@ -525,15 +431,6 @@ impl Session {
         self.outcome = Outcome::Ended(issued, result);
         Ok(&self.outcome)
     }
-
-    /// The thread in focus stays if it is among those that have stopped; breakpoints count.
-    fn settle(&mut self, stop: &Stop) {
-        let lanes = self.breakpoints.hit(&stop.reason).unwrap_or(stop.next.active);
-        let warp = stop.next.warp;
-        let stays = self.focus.filter(|focus| focus.warp == warp && lanes >> focus.lane & 1 != 0);
-        let lane = stays.map_or(lanes.trailing_zeros().min(31) as usize, |focus| focus.lane);
-        self.focus = Some(Focus { warp, lane, frame: 0 });
-    }
 }
 
 /// What a search has found.
@@ -541,7 +438,7 @@ fn found(news: News) -> Option<(u64, Reason)> {
     match news {
         News::Searched(found) => found,
         News::Ended(ended) => ended.found,
-        News::Stopped(_) => None,
+        News::Stopped(_) | News::Looked(_) => None,
     }
 }
 
@@ -552,7 +449,7 @@ fn run_out(
     begin: impl FnOnce(&mut Engine, Plan) -> Result<News, Error>,
 ) -> Result<(), LaunchError> {
     let mut news = begin(engine, plan.clone());
-    while let Ok(News::Stopped(_) | News::Searched(_)) = news {
+    while let Ok(News::Stopped(_) | News::Searched(_) | News::Looked(_)) = news {
         news = engine.resume(plan.clone());
     }
     match news {

@@ -1,4 +1,4 @@
-//! What names of a program stand for, looked up once.
+//! What names of a module stand for, looked up once.
 
 use crate::program::Program;
 use debug_info::DebugInfo;
@@ -6,29 +6,25 @@ use machine::VariablePlace;
 use ptx::isa::Meeting;
 use ptx::module::{FuncId, RegId, VarId};
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// See the module.
 #[derive(Debug)]
 pub struct Symbols {
     /// Its debug information.
     pub info: DebugInfo,
-    places: Vec<Option<VariablePlace>>,
+    /// By kernel: where it has variables.
+    places: Vec<OnceLock<Vec<Option<VariablePlace>>>>,
     registers: Vec<HashMap<String, RegId>>,
     /// By function and instruction: whether it is a CTA barrier.
     barriers: Vec<Vec<bool>>,
 }
 
 impl Symbols {
-    /// Those of a program.
+    /// Those of a program's module.
     pub fn new(program: &Program) -> Self {
         let module = program.module();
-        let places = match program.kernel() {
-            Ok(kernel) => {
-                let variables = kernel.variables();
-                (0..module.variables.len() as u32).map(|id| variables.of(VarId(id))).collect()
-            }
-            Err(_) => vec![None; module.variables.len()],
-        };
+        let places = module.functions.iter().map(|_| OnceLock::new()).collect();
         let bodies = || module.functions.iter().map(|function| function.body.as_ref());
         let registers = bodies().map(|body| {
             let mut named = HashMap::new();
@@ -48,9 +44,14 @@ impl Symbols {
         Self { info: program.debug_info(), places, registers, barriers }
     }
 
-    /// Where a variable is; `None` if the kernel has no use for it.
-    pub fn place(&self, variable: VarId) -> Option<VariablePlace> {
-        *self.places.get(variable.index())?
+    /// Where a variable is for the threads of a kernel; `None` if the kernel has no use for it.
+    pub fn place(&self, program: &Program, kernel: FuncId, variable: VarId) -> Option<VariablePlace> {
+        let places = self.places.get(kernel.index())?.get_or_init(|| {
+            let variables = program.loaded.entry(kernel).map(|kernel| kernel.variables());
+            let all = 0..program.module().variables.len() as u32;
+            variables.map_or_else(Vec::new, |known| all.map(|id| known.of(VarId(id))).collect())
+        });
+        *places.get(variable.index())?
     }
 
     /// A register of a function.

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::evaluate::Scene;
 use debug_info::DebugInfo;
 use debug_info::types::{Encoding, Member, Type, TypeId};
+use ptx::module::RegId;
 use ptx::types::{ScalarType, TypeKind};
 
 /// Elements of an array that are shown, and structures within one another.
@@ -64,10 +65,34 @@ pub(crate) enum Number {
 pub enum Where {
     /// At a generic address.
     Memory(u64),
-    /// Here.
+    /// In a register of the activation, so many bytes behind its lowest one.
+    Register {
+        /// Which.
+        register: RegId,
+        /// Where in it.
+        offset: usize,
+        /// What is there.
+        bytes: Vec<u8>,
+    },
+    /// Nowhere but here.
     Bytes(Vec<u8>),
     /// Nowhere, and why.
     Missing(String),
+}
+
+impl Where {
+    /// So many bytes of it, behind so many others.
+    pub(crate) fn part(&self, behind: usize, size: usize) -> Self {
+        let of = |bytes: &[u8]| bytes.get(behind..behind.saturating_add(size)).unwrap_or_default().to_vec();
+        match self {
+            Self::Memory(address) => Self::Memory(address.wrapping_add(behind as u64)),
+            Self::Register { register, offset, bytes } => {
+                Self::Register { register: *register, offset: offset + behind, bytes: of(bytes) }
+            }
+            Self::Bytes(bytes) => Self::Bytes(of(bytes)),
+            Self::Missing(why) => Self::Missing(why.clone()),
+        }
+    }
 }
 
 /// A value of a type.
@@ -141,12 +166,9 @@ impl Number {
             }
             Kind::Float { bits: 32 } => Some((self.as_f64() as f32).to_le_bytes().to_vec()),
             Kind::Float { bits: 64 } => Some(self.as_f64().to_le_bytes().to_vec()),
-            Kind::Float { .. }
-            | Kind::Half { .. }
-            | Kind::Structure(_)
-            | Kind::Array(..)
-            | Kind::Dim3
-            | Kind::Void => None,
+            Kind::Half { brain: true } => Some(half::bf16::from_f64(self.as_f64()).to_le_bytes().to_vec()),
+            Kind::Half { brain: false } => Some(half::f16::from_f64(self.as_f64()).to_le_bytes().to_vec()),
+            Kind::Float { .. } | Kind::Structure(_) | Kind::Array(..) | Kind::Dim3 | Kind::Void => None,
         }
     }
 
@@ -378,10 +400,7 @@ impl Scene<'_> {
         let at = index.saturating_mul(size);
         let place = match &array.place {
             Where::Memory(address) => Where::Memory(address.wrapping_add(at)),
-            Where::Bytes(bytes) => {
-                let end = at.saturating_add(size) as usize;
-                Where::Bytes(bytes.get(at as usize..end).unwrap_or_default().to_vec())
-            }
+            Where::Register { .. } | Where::Bytes(_) => array.place.part(at as usize, size as usize),
             Where::Missing(why) => return Err(Error::Expression(why.clone())),
         };
         Ok(Value { ty: element.clone(), place })

@@ -1,85 +1,13 @@
 //! What the console shows of lanes that part, of calls, and of calls that were inlined.
 
-use debugger::{Console, Printed, Program, Session, Sources};
-use machine::output::Output;
-use machine::{Device, DeviceOptions, Profile, SchedulerKind};
-use ptx::source::Source;
-use std::sync::Arc;
+mod common;
 
-struct Nowhere;
+use common::{Nowhere, PARTING, shown};
+use debugger::Console;
 
-impl Sources for Nowhere {
-    fn text(&self, _: &str) -> Option<String> {
-        None
-    }
-
-    fn path(&self, _: &str) -> Option<String> {
-        None
-    }
-}
-
-/// A console with a kernel that takes pointers to 4 KiB each, and then numbers.
 fn console(text: &str, kernel: &str, block: u32, pointers: usize, numbers: &[u32]) -> Console<Nowhere> {
-    let module = ptx::compile(&Source::new("k.ptx", text));
-    let module = module.module.unwrap_or_else(|| panic!("{:?}", module.diagnostics));
-    let printed = Printed::new(std::io::sink());
-    let options = DeviceOptions { output: Output::new(printed.clone()), ..DeviceOptions::default() };
-    let device = Device::new(Profile::default(), options).expect("a device");
-    let loaded = device.load(module).expect("it loads");
-    let mut params = Vec::new();
-    for _ in 0..pointers {
-        params.extend(device.memory().allocate(4096).expect("memory").to_le_bytes());
-    }
-    numbers.iter().for_each(|number| params.extend(number.to_le_bytes()));
-    let program = Program {
-        device,
-        loaded: Arc::new(loaded),
-        kernel: kernel.to_owned(),
-        grid: [1; 3],
-        block: [block, 1, 1],
-        cluster: None,
-        nonportable_cluster: false,
-        dynamic_shared: 0,
-        params,
-        scheduler: SchedulerKind::RoundRobin,
-        budget: None,
-        checks: None,
-    };
-    Console::new(Session::new(program, printed).expect("a session"), Nowhere)
+    common::console(text, kernel, [1, block], None, pointers, numbers)
 }
-
-/// What a command shows.
-fn shown(console: &mut Console<Nowhere>, line: &str) -> String {
-    let reply = console.follow(line);
-    assert!(!reply.failed, "{line}: {}", reply.text);
-    reply.text
-}
-
-const PARTING: &str = "\
-.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry part(.param .u64 p)
-{
-    .reg .u32 %r<4>;
-    .reg .pred %p;
-    .reg .u64 %rd<4>;
-    mov.u32 %r1, %tid.x;
-    setp.lt.u32 %p, %r1, 8;
-    mov.u32 %r2, 5;
-    @%p bra few;
-    add.u32 %r2, %r2, %r1;
-    bra.uni meet;
-few:
-    sub.u32 %r2, %r2, %r1;
-meet:
-    ld.param.u64 %rd1, [p];
-    mul.wide.u32 %rd2, %r1, 4;
-    add.u64 %rd3, %rd1, %rd2;
-    st.global.u32 [%rd3], %r2;
-    ret;
-}
-";
 
 /// Eight lanes go one way, 24 the other: where each is, what it waits for, where they meet; and that they do.
 #[test]
@@ -147,21 +75,6 @@ fn inlined_calls_are_frames() {
     assert!(out.contains("] void smooth<float>(float*, float const*, int) at /src/sample.cu:30"), "{out}");
 }
 
-/// How far the other CTAs are, and that only those of the stopped one can be chosen.
-#[test]
-fn other_blocks_are_told_of() {
-    let text = include_str!("../../cli/tests/debug/total.ptx");
-    let mut console = console(text, "_Z3sumPiPKi", 32, 2, &[]);
-    shown(&mut console, "start");
-    assert_eq!(
-        shown(&mut console, "info cuda blocks"),
-        "block\n*(0,0,0)  has stopped\n0 have ended, 0 have not begun\n"
-    );
-    assert!(shown(&mut console, "cuda block 0 thread 3").contains("thread (3,0,0)"));
-    let refused = console.follow("cuda block 7");
-    assert!(refused.failed && refused.text == "there is no block (7,0,0)\n", "{}", refused.text);
-}
-
 /// Assignments at the console: a value, what is said when one is undone, what is no assignment.
 #[test]
 fn assignments_are_typed() {
@@ -176,7 +89,7 @@ fn assignments_are_typed() {
     let back = shown(&mut console, "reverse-step");
     assert!(back.starts_with("2 assignments are undone: the launch is as it was without them.\n"), "{back}");
     assert_eq!(shown(&mut console, "print *total"), "0\n");
-    let refused = console.follow("set var total = 1");
+    let refused = console.follow("set var 7 = 1");
     assert!(refused.failed, "{}", refused.text);
     assert!(console.follow("set *total").text.starts_with("set takes"));
 }

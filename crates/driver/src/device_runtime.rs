@@ -27,7 +27,7 @@ pub(crate) struct DeviceRuntime<'a> {
     health: &'a Health,
     /// The graph that the kernel is in.
     graph: Option<&'a dyn EnclosingGraph>,
-    /// A debugger, which watches the grid that begins first and no other.
+    /// A debugger, which watches the grid that begins first, and the others if it says so.
     observer: Option<&'a dyn Observer>,
     begun: AtomicBool,
 }
@@ -84,7 +84,7 @@ impl System for DeviceRuntime<'_> {
     fn watch(&self, launch: &Launch<'_>, run: &mut RunGrid<'_>) {
         if let Some(observer) = self.observer {
             let first = !self.begun.swap(true, Ordering::Relaxed);
-            return drop(run(first.then_some(observer)));
+            return drop(run(Some(observer).filter(|observer| first || observer.follows_children())));
         }
         let Some(checking) = self.health.checking() else { return drop(run(None)) };
         let watch = checking.begin(launch);

@@ -128,6 +128,11 @@ pub struct Shapes {
 type Known = (Shape, u32);
 
 impl Shapes {
+    /// Those of a function in which somebody may change registers while it runs.
+    pub fn unknown(function: &Function<'_>) -> Self {
+        Self { registers: vec![(Shape::Varying, WARP); function.body.registers.len()], reads: vec![] }
+    }
+
     /// The shapes in a function with the graph of its body.
     pub fn new(function: &Function<'_>, cfg: &Cfg, lanes: LaneOrder) -> Self {
         let body = function.body;
@@ -140,8 +145,7 @@ impl Shapes {
 
         let types: Vec<ScalarType> = body.registers.iter().map(|register| register.ty).collect();
         let unknown = |register: RegId| Value::unknown(body.registers[register.index()].ty.bits());
-        let mut shapes =
-            Self { registers: vec![(Shape::Varying, WARP); body.registers.len()], reads: vec![] };
+        let mut shapes = Self::unknown(function);
         let mut values: Vec<Value> = (0..body.registers.len() as u32).map(|r| unknown(RegId(r))).collect();
         // The blocks on the path from the entry: where their part of the tree ends, and how many replaced values there
         // were before.

@@ -59,6 +59,16 @@ impl Common {
         }
     }
 
+    /// The memory of the CTA of a rank.
+    pub(crate) fn shared_of(&self, rank: usize) -> &[u8] {
+        if rank == self.running { &self.own } else { &self.peers[rank] }
+    }
+
+    /// The same, to change it.
+    pub(crate) fn shared_of_mut(&mut self, rank: usize) -> &mut [u8] {
+        if rank == self.running { &mut self.own } else { &mut self.peers[rank] }
+    }
+
     /// The running CTA has exited: nobody can reach its memory any more.
     pub(crate) fn exit(&mut self) {
         self.own.clear();

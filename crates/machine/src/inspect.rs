@@ -1,6 +1,9 @@
 //! What the threads of a CTA have when one of its warps is about to execute an instruction: where they are, frames,
 //! registers, memory. A debugger takes a [`Snapshot`] of it, which stays when the threads go on.
 //!
+//! Other CTAs that are resident can be looked at, too. What threads have can be changed before the instruction is executed
+//! ([`crate::observe::Observer::changes`]).
+//!
 //! Addresses are generic ones: shared, local and parameter memory lie in their windows. Registers are told of launches
 //! that are made for debuggers alone ([`crate::LaunchOptions::debug`]); in others they share places.
 
@@ -26,9 +29,52 @@ pub trait State {
     /// How many calls are around the instruction.
     fn depth(&self) -> usize;
 
+    /// `%ctaid` of all CTAs of the grid whose threads have begun, or can at once, and have not all exited, as far as the host
+    /// thread knows: all of them in a launch on one host thread.
+    fn resident(&self) -> Vec<[u32; 3]>;
+
+    /// What the threads of one of these have.
+    fn snapshot_of(&self, block: [u32; 3]) -> Option<Snapshot>;
+
     /// Bytes at a generic address as a lane of a warp sees them that is about to execute the instruction; whether they are
     /// all there.
     fn read(&self, warp: u32, lane: usize, address: u64, into: &mut [u8]) -> bool;
+}
+
+/// What a thread has that is to be another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// `%ctaid` of a resident CTA.
+    pub block: [u32; 3],
+    /// `%warpid`.
+    pub warp: u32,
+    /// What of it.
+    pub of: Changed,
+}
+
+/// See [`Change`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Changed {
+    /// A register of an activation, in lanes.
+    Register {
+        /// [`Frame::number`].
+        frame: usize,
+        /// Which.
+        register: RegId,
+        /// Which lanes.
+        lanes: u32,
+        /// What it is then, zero-extended.
+        value: u128,
+    },
+    /// Memory of the CTA or of a lane, at a generic address in the shared or local window.
+    Memory {
+        /// Whose, if it is local.
+        lane: usize,
+        /// The first byte.
+        address: u64,
+        /// What is there then.
+        bytes: Vec<u8>,
+    },
 }
 
 /// What the threads of a CTA have.
@@ -36,8 +82,6 @@ pub trait State {
 pub struct Snapshot {
     /// `%ctaid`.
     pub block: [u32; 3],
-    /// The warp that is about to execute an instruction.
-    pub current: u32,
     /// Its warps, in order, as far as they were asked for.
     pub warps: Vec<Warp>,
     /// Shared memory of the CTA.
@@ -109,6 +153,8 @@ pub struct Meeting {
 /// A function activation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
+    /// What the machine calls it.
+    pub number: usize,
     /// The function.
     pub function: FuncId,
     /// The activation that called it, an index of [`Warp::frames`], and the call.
@@ -122,8 +168,6 @@ pub struct Frame {
 /// The values of a register in the lanes of a warp, zero-extended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Row {
-    /// The same in all threads.
-    Uniform(u64),
     /// Up to 64 bits each.
     Lanes(Box<[u64; LANES]>),
     /// 128 bits each.
@@ -134,7 +178,6 @@ impl Row {
     /// The value of a lane.
     pub fn lane(&self, lane: usize) -> u128 {
         match self {
-            Self::Uniform(value) => u128::from(*value),
             Self::Lanes(values) => u128::from(values[lane % LANES]),
             Self::Wide(values) => values[lane % LANES],
         }
@@ -181,6 +224,11 @@ impl Snapshot {
 
 /// So many bytes of a memory.
 pub(crate) fn part(memory: &[u8], at: u64, bytes: usize) -> Option<&[u8]> {
+    memory.get(range(at, bytes)?)
+}
+
+/// Where so many bytes of a memory are.
+pub(crate) fn range(at: u64, bytes: usize) -> Option<std::ops::Range<usize>> {
     let start = usize::try_from(at).ok()?;
-    memory.get(start..start.checked_add(bytes)?)
+    Some(start..start.checked_add(bytes)?)
 }

@@ -1,7 +1,7 @@
 //! Observers: who wants to know what a launch does. They cost nothing when absent: the dispatch loop is compiled twice.
 
 use crate::fault::Access;
-use crate::inspect::State;
+use crate::inspect::{Change, State};
 use crate::lanes::{LANES, Plane};
 use crate::memory::SpaceKind;
 use crate::memory::mbarrier::Mbarrier;
@@ -187,8 +187,12 @@ pub enum MbarrierEvent {
 /// and again, and tell when they are done.
 #[derive(Clone, Copy, Debug)]
 pub enum Happening<'a> {
-    /// The launch begins: its shape, as kernel and launch say it together.
+    /// A grid begins: its shape, as kernel and launch say it together.
     Began {
+        /// The kernel.
+        kernel: FuncId,
+        /// Whether it can launch others.
+        launches: bool,
         /// CTAs in each dimension.
         grid: [u32; 3],
         /// Threads of a CTA in each dimension.
@@ -302,6 +306,18 @@ pub trait Observer: Sync {
     /// Called before the warps of a pack execute an instruction together, for those who look at them together.
     fn issue(&self, issue: &Issue<'_>) {
         issue.each_warp(|event| self.instruction(event));
+    }
+
+    /// What of the threads' state is to be changed before the instruction that it was told of last is executed: asked in launches
+    /// for debuggers alone ([`crate::LaunchOptions::debug`]). If there is something, the observer is told of the instruction
+    /// again, as it is then.
+    fn changes(&self) -> Vec<Change> {
+        Vec::new()
+    }
+
+    /// Whether it is also to be told of the grids that kernels of the launch launch, each from its [`Happening::Began`] on.
+    fn follows_children(&self) -> bool {
+        false
     }
 
     /// Whether it is to be told of this instruction of a function: asked once a launch.

@@ -98,7 +98,7 @@ impl Detector {
     /// What the machine tells besides instructions.
     pub(crate) fn happening(&mut self, launch: usize, happening: &Happening<'_>) {
         match *happening {
-            Happening::Began { grid, block, cluster } => {
+            Happening::Began { grid, block, cluster, .. } => {
                 let launch = &mut self.launches[launch];
                 (launch.grid, launch.block, launch.cluster) = (grid, block, cluster);
                 launch.threads = block.iter().product();

@@ -62,8 +62,8 @@ struct State<S> {
     face: Box<dyn Talk<S>>,
     launches: u64,
     kept: Kept,
-    /// What names of the last kernel stand for.
-    symbols: Option<(Arc<LoadedModule>, String, Arc<Symbols>)>,
+    /// What names of the last module stand for.
+    symbols: Option<(Arc<LoadedModule>, Arc<Symbols>)>,
 }
 
 impl<S> std::fmt::Debug for Attached<S> {
@@ -123,14 +123,10 @@ impl<S: Sources + Clone + Send + 'static> Attached<S> {
             ..program
         };
         let symbols = match &state.symbols {
-            Some((module, kernel, known))
-                if Arc::ptr_eq(module, &program.loaded) && *kernel == program.kernel =>
-            {
-                Arc::clone(known)
-            }
+            Some((module, known)) if Arc::ptr_eq(module, &program.loaded) => Arc::clone(known),
             _ => Arc::new(Symbols::new(&program)),
         };
-        state.symbols = Some((Arc::clone(&program.loaded), program.kernel.clone(), Arc::clone(&symbols)));
+        state.symbols = Some((Arc::clone(&program.loaded), Arc::clone(&symbols)));
         self.printed.renew();
         let about = about(&program);
         let made = Session::apart(program, symbols, self.printed.clone(), Arc::clone(&self.interrupt));

@@ -5,7 +5,6 @@ use crate::evaluate::Scene;
 use crate::expression;
 use crate::value::{Format, Types, Value, Where};
 use crate::{Error, Expression};
-use machine::inspect::Row;
 
 impl<S: Sources> Console<S> {
     pub(super) fn data(&mut self, name: &str, rest: &str) -> Result<String, Error> {
@@ -28,13 +27,19 @@ impl<S: Sources> Console<S> {
                 let text = scene.text(&scene.evaluate(&expression)?, format)?;
                 Ok(format!("{text}\n"))
             }
-            "lanes" => self.lanes(rest),
+            "lanes" => {
+                let (letters, expression) = format_of(rest);
+                let Some((to, from)) = expression::assignment(expression) else { return self.lanes(rest) };
+                self.session.assign_in_lanes(to, from)?;
+                self.lanes(&if letters.is_empty() { to.to_owned() } else { format!("/{letters} {to}") })
+            }
             "x" => self.memory(rest),
             "whatis" => {
                 let scene = self.session.scene()?;
                 let value = scene.evaluate(&expression::parse(rest)?)?;
                 let place = match &value.place {
                     Where::Memory(address) => format!(", at {address:#x}"),
+                    Where::Register { .. } => ", in a register".to_owned(),
                     Where::Bytes(_) => ", not in memory".to_owned(),
                     Where::Missing(why) => format!(", {why}"),
                 };
@@ -155,13 +160,8 @@ impl<S: Sources> Console<S> {
             let name = module.text(register.name);
             let Ok(value) = scene.evaluate(&Expression::Register(name.to_owned())) else { continue };
             let text = |format| scene.text(&value, format).unwrap_or_else(|error| error.to_string());
-            let uniform = scene
-                .symbols
-                .register(scene.place.0, name)
-                .and_then(|id| scene.warp.register(scene.frame, id));
-            let note = if matches!(uniform, Some(Row::Uniform(_))) { " (in all threads)" } else { "" };
             let (hexadecimal, natural) = (text(Format::Hexadecimal), text(Format::Natural));
-            rows.push(vec![name.to_owned(), register.ty.to_string(), hexadecimal, natural + note]);
+            rows.push(vec![name.to_owned(), register.ty.to_string(), hexadecimal, natural]);
         }
         Ok(table(&rows))
     }

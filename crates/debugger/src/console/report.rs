@@ -2,6 +2,7 @@
 
 use super::{Console, Sources};
 use crate::engine::{Issued, Reason};
+use crate::focus::block_text;
 use crate::session::Outcome;
 use crate::value::{Format, Value, Where};
 use crate::{Error, Session};
@@ -134,11 +135,15 @@ fn place_text(session: &Session, (function, instruction): (FuncId, u32)) -> Stri
     }
 }
 
-/// `block (0,0,0), thread (1,0,0), warp 0, lane 1`.
+/// `block (0,0,0), thread (1,0,0), warp 0, lane 1`, with the number of a grid that a kernel has launched.
 fn thread_text(scene: &crate::Scene<'_>) -> String {
-    let [x, y, z] = scene.snapshot.block;
+    let grid = match scene.grid.number {
+        0 => String::new(),
+        number => format!("grid {number}, "),
+    };
     let [a, b, c] = scene.warp.threads[scene.lane];
-    format!("block ({x},{y},{z}), thread ({a},{b},{c}), warp {}, lane {}", scene.warp.number, scene.lane)
+    let (block, warp, lane) = (block_text(scene.snapshot.block), scene.warp.number, scene.lane);
+    format!("{grid}{block}, thread ({a},{b},{c}), warp {warp}, lane {lane}")
 }
 
 /// Why the launch stands still.
@@ -176,10 +181,9 @@ fn reason_text(session: &Session, reason: &Reason) -> String {
 }
 
 fn issued_text(session: &Session, issued: &Issued) -> String {
-    let [x, y, z] = issued.block;
-    let place = place_text(session, issued.place);
+    let (block, place) = (block_text(issued.block), place_text(session, issued.place));
     format!(
-        "block ({x},{y},{z}), warp {}, lanes {:08x} at {place}, position {}",
+        "{block}, warp {}, lanes {:08x} at {place}, position {}",
         issued.warp, issued.mask, issued.position
     )
 }

@@ -1,17 +1,21 @@
-//! The thread in focus, the calls around it, and tables of the threads of its CTA.
+//! The thread in focus, the calls around it, tables of the threads of its CTA, and of all CTAs.
 
 use super::{Console, Sources, table};
-use crate::session::Focus;
+use crate::engine::Stop;
+use crate::focus::{Focus, block_text};
 use crate::{Error, Scene};
-use machine::inspect::{Group, Waiting};
+use machine::inspect::{Group, Waiting, Warp};
 
 impl<S: Sources> Console<S> {
     pub(super) fn threads(&mut self, name: &str, rest: &str) -> Result<String, Error> {
-        let now = self.session.focus().unwrap_or(Focus { warp: 0, lane: 0, frame: 0 });
         match name {
-            "backtrace" => self.backtrace(),
-            "info frame" => Ok(self.here()),
-            "info cuda" => self.info_cuda(rest),
+            "backtrace" => return self.backtrace(),
+            "info frame" => return Ok(self.here()),
+            "info cuda" => return self.info_cuda(rest),
+            _ => {}
+        }
+        let now = self.session.focused()?;
+        match name {
             "frame" if rest.is_empty() => Ok(self.here()),
             "frame" => {
                 let frame = rest
@@ -41,30 +45,31 @@ impl<S: Sources> Console<S> {
         let words: Vec<&str> = cleaned.split_whitespace().collect();
         let mut focus = Focus { frame: 0, ..now };
         for pair in words.chunks(2) {
-            let numbers = |text: &str| -> Result<Vec<u32>, Error> {
-                let number = |word: &str| {
-                    word.parse().map_err(|_| Error::Command(format!("`{word}` is not a number")))
-                };
-                text.split(',').map(number).collect()
-            };
             match *pair {
                 ["kernel" | "device" | "sm", _] => {}
+                ["grid", text] => {
+                    let number = self.session.stop()?.grid.number;
+                    if numbers(text)?[0] != number {
+                        return Err(Error::Command(format!("grid {number} is the one that runs")));
+                    }
+                }
                 ["block", text] => {
-                    let mut wanted = [0; 3];
-                    numbers(text)?.into_iter().zip(&mut wanted).for_each(|(number, place)| *place = number);
-                    self.is_stopped(wanted)?;
+                    let block = triple(text)?;
+                    self.session.look(block)?;
+                    if block != focus.block {
+                        // Its first thread, until another one is named.
+                        let warps = self.session.snapshot(block)?.warps.iter().map(|warp| warp.number);
+                        let threads =
+                            warps.filter_map(|warp| Focus::of_warp(self.session.snapshot(block).ok()?, warp));
+                        let first = threads.into_iter().next();
+                        focus =
+                            first.ok_or_else(|| Error::Command("all its threads have exited".to_owned()))?;
+                    }
                 }
                 ["thread", text] => {
-                    let mut wanted = [0; 3];
-                    numbers(text)?.into_iter().zip(&mut wanted).for_each(|(number, place)| *place = number);
-                    let warps = &self.session.stop()?.snapshot.warps;
-                    let found = warps.iter().find_map(|warp| {
-                        let lane = warp.threads.iter().position(|known| *known == wanted)?;
-                        Some((warp.number, lane))
-                    });
-                    let found =
-                        found.ok_or_else(|| Error::Command(format!("there is no thread ({text})")))?;
-                    (focus.warp, focus.lane) = found;
+                    let found = Focus::of_thread(self.session.snapshot(focus.block)?, triple(text)?);
+                    let missing = || Error::Command(format!("there is no thread ({text}), or it has exited"));
+                    focus = found.ok_or_else(missing)?;
                 }
                 ["warp", text] => focus.warp = numbers(text)?[0],
                 ["lane", text] => focus.lane = numbers(text)?[0] as usize % machine::lanes::LANES,
@@ -78,32 +83,33 @@ impl<S: Sources> Console<S> {
         if !words.is_empty() {
             self.session.set_focus(focus)?;
         }
-        self.session.stop()?;
         Ok(self.here())
     }
 
-    /// Whether a CTA is the one that has stopped; if not, how far it is.
-    fn is_stopped(&self, wanted: [u32; 3]) -> Result<(), Error> {
-        let stop = self.session.stop()?;
-        if stop.snapshot.block == wanted {
-            return Ok(());
+    /// The CTAs that have threads, and where the first of these are.
+    fn blocks(&mut self) -> Result<String, Error> {
+        let focus = self.session.focused()?;
+        let Stop { blocks, snapshot, .. } = self.session.stop()?;
+        let (blocks, stopped) = (blocks.clone(), snapshot.block);
+        let mut rows = vec![["block", "", "warps", "at", ""].map(str::to_owned).to_vec()];
+        for &block @ [a, b, c] in &blocks.under_way {
+            let snapshot = self.session.peek(block)?;
+            let live = snapshot.warps.iter().filter(|warp| warp.live != 0);
+            let running = |warp: &Warp| warp.groups.iter().find(|group| group.current).cloned();
+            let first = live
+                .clone()
+                .find_map(running)
+                .or_else(|| live.clone().find_map(|w| w.groups.first().cloned()));
+            let place = first.as_ref().map_or_else(String::new, |group| self.place_text(group.place));
+            rows.push(vec![
+                format!("{}({a},{b},{c})", if block == focus.block { "*" } else { " " }),
+                if block == stopped { "has stopped" } else { "under way" }.to_owned(),
+                live.count().to_string(),
+                place,
+                first.as_ref().map_or_else(String::new, state),
+            ]);
         }
-        let [a, b, c] = wanted;
-        let grid = self.session.program().grid;
-        let other = format!("block ({a},{b},{c})");
-        if wanted.iter().zip(grid).any(|(&at, extent)| at >= extent) {
-            return Err(Error::Command(format!("there is no {other}")));
-        }
-        Err(Error::Command(match stop.blocks.under_way.contains(&wanted) {
-            true => {
-                format!(
-                    "{other} is under way, and stands elsewhere; stop there: break PLACE if blockIdx.x == {a}"
-                )
-            }
-            false => {
-                format!("{other} has not begun, or has ended: info cuda blocks tells how many are where")
-            }
-        }))
+        Ok(table(&rows) + &format!("{} have ended, {} have not begun\n", blocks.ended, blocks.not_begun))
     }
 
     fn backtrace(&self) -> Result<String, Error> {
@@ -121,13 +127,16 @@ impl<S: Sources> Console<S> {
         Ok(lines.collect())
     }
 
-    fn info_cuda(&self, topic: &str) -> Result<String, Error> {
-        let stop = self.session.stop()?;
-        let [x, y, z] = stop.snapshot.block;
+    fn info_cuda(&mut self, topic: &str) -> Result<String, Error> {
+        if topic == "blocks" {
+            return self.blocks();
+        }
+        let focus = self.session.focused()?;
+        let snapshot = self.session.snapshot(focus.block)?;
         match topic {
             "" | "threads" => {
                 let mut rows = vec![["threads", "warp", "lanes", "at", ""].map(str::to_owned).to_vec()];
-                for warp in &stop.snapshot.warps {
+                for warp in &snapshot.warps {
                     for group in &warp.groups {
                         let first = warp.threads[group.mask.trailing_zeros() as usize % 32];
                         let last = warp.threads[31 - group.mask.leading_zeros() as usize % 32];
@@ -146,7 +155,7 @@ impl<S: Sources> Console<S> {
             "warps" => {
                 let header = ["warp", "live", "active", "waiting", "at", "meets"];
                 let mut rows = vec![header.map(str::to_owned).to_vec()];
-                for warp in &stop.snapshot.warps {
+                for warp in &snapshot.warps {
                     let of = |waits: bool| {
                         warp.groups
                             .iter()
@@ -159,7 +168,7 @@ impl<S: Sources> Console<S> {
                         format!("{arrived:08x} of {expected:08x} at {}", self.place_text(meeting.place))
                     });
                     rows.push(vec![
-                        format!("{}{}", if warp.number == stop.next.warp { "*" } else { " " }, warp.number),
+                        format!("{}{}", if warp.number == focus.warp { "*" } else { " " }, warp.number),
                         format!("{:08x}", warp.live),
                         format!("{:08x}", of(false)),
                         format!("{:08x}", of(true)),
@@ -183,30 +192,35 @@ impl<S: Sources> Console<S> {
                 }
                 Ok(table(&rows))
             }
-            "blocks" => {
-                let mut rows = vec![["block", ""].map(str::to_owned).to_vec()];
-                for &[a, b, c] in &stop.blocks.under_way {
-                    let here = [a, b, c] == stop.snapshot.block;
-                    let state = if here { "has stopped" } else { "under way" };
-                    let mark = if here { "*" } else { " " };
-                    rows.push(vec![format!("{mark}({a},{b},{c})"), state.to_owned()]);
-                }
-                let (ended, not_begun) = (stop.blocks.ended, stop.blocks.not_begun);
-                Ok(table(&rows) + &format!("{ended} have ended, {not_begun} have not begun\n"))
-            }
             "kernels" => {
-                let program = self.session.program();
-                let ([gx, gy, gz], [bx, by, bz]) = (program.grid, program.block);
-                let name = abi::names::demangled(&program.kernel);
-                Ok(format!(
-                    "{name}: grid ({gx},{gy},{gz}), block ({bx},{by},{bz}); block ({x},{y},{z}) has stopped\n"
-                ))
+                let (stop, program) = (self.session.stop()?, self.session.program());
+                let ([gx, gy, gz], [x, y, z]) = (stop.grid.extent, stop.grid.block);
+                let name = abi::names::demangled(&program.module().functions[stop.grid.kernel.index()].name);
+                let at = block_text(stop.snapshot.block);
+                let by = match stop.grid.number {
+                    0 => String::new(),
+                    number => format!(", grid {number}, launched by a kernel"),
+                };
+                Ok(format!("{name}: grid ({gx},{gy},{gz}), block ({x},{y},{z}){by}; {at} has stopped\n"))
             }
             other => Err(Error::Command(format!(
                 "info cuda {other}? One of threads, warps, lanes, blocks, kernels"
             ))),
         }
     }
+}
+
+/// Numbers with commas between them.
+fn numbers(text: &str) -> Result<Vec<u32>, Error> {
+    let number = |word: &str| word.parse().map_err(|_| Error::Command(format!("`{word}` is not a number")));
+    text.split(',').map(number).collect()
+}
+
+/// Up to three numbers; those that are missing are 0.
+fn triple(text: &str) -> Result<[u32; 3], Error> {
+    let mut all = [0; 3];
+    numbers(text)?.into_iter().zip(&mut all).for_each(|(number, place)| *place = number);
+    Ok(all)
 }
 
 fn state(group: &Group) -> String {

@@ -201,6 +201,8 @@ impl<S: Starter> Adapter<S> {
             Command::StackTrace(asked) => self.stack(&asked)?,
             Command::Scopes(asked) => self.scopes(asked.frame_id)?,
             Command::Variables(asked) => self.variables(asked.variables_reference)?,
+            Command::SetVariable(asked) => self.set_variable(&asked)?,
+            Command::SetExpression(asked) => self.set_expression(&asked)?,
             Command::ReadMemory(asked) => self.memory(&asked)?,
             Command::Evaluate(asked) => {
                 let typed = matches!(asked.context, Some(EvaluateArgumentsContext::Repl));
@@ -392,6 +394,8 @@ fn capabilities() -> Capabilities {
         supports_conditional_breakpoints: Some(true),
         supports_evaluate_for_hovers: Some(true),
         supports_step_back: Some(true),
+        supports_set_variable: Some(true),
+        supports_set_expression: Some(true),
         supports_data_breakpoints: Some(true),
         supports_read_memory_request: Some(true),
         supports_stepping_granularity: Some(true),

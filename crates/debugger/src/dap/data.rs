@@ -3,18 +3,25 @@
 use super::Starter;
 use super::adapter::Adapter;
 use crate::evaluate::Scene;
+use crate::focus::block_text;
 use crate::value::{Format, Types, Value, Where};
-use crate::{CallFrame, Error, Expression, Focus, Sources, parse};
+use crate::{Error, Expression, Focus, Sources, parse};
 use base64::Engine as _;
-use emmy_dap_types::requests::{ReadMemoryArguments, StackTraceArguments};
+use emmy_dap_types::requests::{
+    ReadMemoryArguments, SetExpressionArguments, SetVariableArguments, StackTraceArguments,
+};
 use emmy_dap_types::responses::{
-    EvaluateResponse, ReadMemoryResponse, ResponseBody, ScopesResponse, StackTraceResponse, ThreadsResponse,
-    VariablesResponse,
+    EvaluateResponse, ReadMemoryResponse, ResponseBody, ScopesResponse, SetExpressionResponse,
+    SetVariableResponse, StackTraceResponse, ThreadsResponse, VariablesResponse,
 };
 use emmy_dap_types::types::{Scope, ScopePresentationhint, Source, StackFrame, Thread, Variable};
 
 /// Frames of a warp that have an identity.
 const FRAMES: i64 = 1 << 12;
+/// Warps of a CTA, CTAs that have numbers for editors, and threads that are told of, about.
+const WARPS: i64 = 32;
+const MOST_BLOCKS: i64 = 1 << 34;
+const MOST_THREADS: usize = 1024;
 /// Bytes that are read at a time.
 const MOST_BYTES: i64 = 1 << 20;
 
@@ -66,72 +73,97 @@ fn part_of(of: &str, name: &str) -> String {
     }
 }
 
-fn frame_id(focus: Focus) -> i64 {
-    i64::from(focus.warp) * FRAMES + focus.frame as i64 + 1
-}
-
 impl<S: Starter> Adapter<S> {
-    /// The lane of a warp that is looked at.
-    fn focus_of(&self, warp: u32, frame: usize) -> Result<Focus, Error> {
-        let session = self.session()?;
-        if let Some(focus) = session.focus().filter(|focus| focus.warp == warp) {
-            return Ok(Focus { frame, ..focus });
+    /// The number of a warp: those of the CTA that has stopped come first. `None` where a CTA's number is too large for one.
+    fn thread_id(&self, block: [u32; 3], warp: u32) -> Result<Option<i64>, Error> {
+        let stop = self.session()?.stop()?;
+        if block == stop.snapshot.block {
+            return Ok(Some(i64::from(warp) + 1));
         }
-        let warp_state = session.stop()?.snapshot.warp(warp);
-        let group = warp_state.and_then(|warp| warp.groups.first());
-        let group = group.ok_or_else(|| Error::Command(format!("warp {warp} has exited")))?;
-        Ok(Focus { warp, lane: group.mask.trailing_zeros() as usize, frame })
+        let [gx, gy, _] = stop.grid.extent.map(i64::from);
+        let [x, y, z] = block.map(i64::from);
+        let number =
+            gy.checked_mul(z).and_then(|rows| gx.checked_mul(rows + y)).and_then(|row| row.checked_add(x));
+        let number = number.filter(|&number| number < MOST_BLOCKS);
+        Ok(number.map(|number| (number + 1) * WARPS + i64::from(warp) + 1))
     }
 
-    fn frames(&self, focus: Focus) -> Result<Vec<CallFrame<'_>>, Error> {
-        let session = self.session()?;
-        Ok(session.scene_of(&session.stop()?.snapshot, focus.warp, focus.lane)?.frames())
+    /// The warp of a number.
+    fn warp_of(&self, thread: i64) -> Result<([u32; 3], u32), Error> {
+        let missing = || Error::Command("there is no such thread".to_owned());
+        let stop = self.session()?.stop()?;
+        let index = u64::try_from(thread - 1).map_err(|_| missing())?;
+        let (number, warp) = (index / WARPS as u64, (index % WARPS as u64) as u32);
+        let Some(number) = number.checked_sub(1) else { return Ok((stop.snapshot.block, warp)) };
+        let [gx, gy, gz] = stop.grid.extent.map(u64::from);
+        if number / gx / gy >= gz {
+            return Err(missing());
+        }
+        Ok(([(number % gx) as u32, (number / gx % gy) as u32, (number / gx / gy) as u32], warp))
+    }
+
+    /// The lane of a warp that is looked at.
+    fn focus_of(&mut self, (block, warp): ([u32; 3], u32), frame: usize) -> Result<Focus, Error> {
+        let session = &mut self.console()?.session;
+        session.look(block)?;
+        if let Some(focus) = session.focus().filter(|focus| (focus.block, focus.warp) == (block, warp)) {
+            return Ok(Focus { frame, ..focus });
+        }
+        let focus = Focus::of_warp(session.snapshot(block)?, warp);
+        let focus =
+            focus.ok_or_else(|| Error::Command(format!("warp {warp} is not there, or has exited")))?;
+        Ok(Focus { frame, ..focus })
+    }
+
+    fn focus_of_frame(&mut self, frame: Option<i64>) -> Result<Focus, Error> {
+        match frame.filter(|&frame| frame > 0) {
+            Some(frame) => {
+                let warp = self.warp_of((frame - 1) / FRAMES)?;
+                self.focus_of(warp, ((frame - 1) % FRAMES) as usize)
+            }
+            None => self.session()?.focused(),
+        }
     }
 
     fn scene(&self, focus: Focus) -> Result<Scene<'_>, Error> {
-        let frame = self.frames(focus)?.get(focus.frame).map(|frame| frame.scene);
-        frame.ok_or_else(|| Error::Command("there is no such frame".to_owned()))
+        self.session()?.scene_at(focus)
     }
 
-    fn focus_of_frame(&self, frame: Option<i64>) -> Result<Focus, Error> {
-        match frame.filter(|&frame| frame > 0) {
-            Some(frame) => self.focus_of(((frame - 1) / FRAMES) as u32, ((frame - 1) % FRAMES) as usize),
-            None => {
-                let session = self.session()?;
-                session.focus().ok_or_else(|| Error::Command("the kernel does not stand still".to_owned()))
+    pub(super) fn scene_of_frame(&mut self, frame: Option<i64>) -> Result<Scene<'_>, Error> {
+        let focus = self.focus_of_frame(frame)?;
+        self.scene(focus)
+    }
+
+    pub(super) fn threads(&mut self) -> Result<ResponseBody, Error> {
+        let mut threads = Vec::new();
+        // An editor asks before anything has begun, too.
+        let Ok(stop) = self.session()?.stop() else {
+            return Ok(ResponseBody::Threads(ThreadsResponse { threads }));
+        };
+        let stopped = stop.snapshot.block;
+        let others = stop.blocks.under_way.clone().into_iter().filter(|&block| block != stopped);
+        for block in std::iter::once(stopped).chain(others) {
+            let focused = self.session()?.focus();
+            let snapshot = self.console()?.session.peek(block)?;
+            for warp in snapshot.warps.iter().filter(|warp| warp.live != 0) {
+                let own = focused.filter(|focus| (focus.block, focus.warp) == (block, warp.number));
+                let Some(focus) = own.or_else(|| Focus::of_warp(&snapshot, warp.number)) else { continue };
+                let Some(id) = self.thread_id(block, warp.number)? else { continue };
+                let [a, b, c] = warp.threads[focus.lane];
+                let name = format!("{} warp {}, thread ({a},{b},{c})", block_text(block), warp.number);
+                threads.push(Thread { id, name });
+            }
+            if threads.len() >= MOST_THREADS {
+                break;
             }
         }
-    }
-
-    pub(super) fn scene_of_frame(&self, frame: Option<i64>) -> Result<Scene<'_>, Error> {
-        self.scene(self.focus_of_frame(frame)?)
-    }
-
-    pub(super) fn threads(&self) -> Result<ResponseBody, Error> {
-        let threads = match self.session()?.stop() {
-            Ok(stop) => {
-                let [x, y, z] = stop.snapshot.block;
-                let live = stop.snapshot.warps.iter().filter(|warp| warp.live != 0);
-                let thread = |warp: &machine::inspect::Warp| {
-                    let focus = self.focus_of(warp.number, 0).ok();
-                    let lane = focus.map_or(0, |focus| focus.lane);
-                    let [a, b, c] = warp.threads[lane];
-                    let name = format!("block ({x},{y},{z}) warp {}, thread ({a},{b},{c})", warp.number);
-                    Thread { id: i64::from(warp.number) + 1, name }
-                };
-                live.map(thread).collect()
-            }
-            // An editor asks before anything has begun, too.
-            Err(_) => Vec::new(),
-        };
         Ok(ResponseBody::Threads(ThreadsResponse { threads }))
     }
 
-    pub(super) fn stack(&self, asked: &StackTraceArguments) -> Result<ResponseBody, Error> {
-        let warp = u32::try_from(asked.thread_id - 1)
-            .map_err(|_| Error::Command("there is no such thread".to_owned()))?;
+    pub(super) fn stack(&mut self, asked: &StackTraceArguments) -> Result<ResponseBody, Error> {
+        let warp = self.warp_of(asked.thread_id)?;
         let focus = self.focus_of(warp, 0)?;
-        let frames = self.frames(focus)?;
+        let frames = self.session()?.innermost_at(focus)?.frames();
         let total = frames.len() as i64;
         let start = asked.start_frame.unwrap_or(0).max(0) as usize;
         let levels = asked.levels.filter(|&levels| levels > 0).unwrap_or(FRAMES) as usize;
@@ -145,7 +177,7 @@ impl<S: Starter> Adapter<S> {
                 }
             };
             StackFrame {
-                id: frame_id(Focus { frame: number, ..focus }),
+                id: asked.thread_id * FRAMES + number as i64 + 1,
                 name: frame.name.clone(),
                 source: Some(source),
                 line: line.into(),
@@ -211,7 +243,10 @@ impl<S: Starter> Adapter<S> {
                 focus
             }
             Handle::Parts(focus, value, of) => {
-                let parts = self.scene(focus)?.parts(&value)?;
+                let scene = self.scene(focus)?;
+                // Something may have been assigned since.
+                let now = parse(&of).and_then(|expression| scene.evaluate(&expression));
+                let parts = scene.parts(&now.unwrap_or(value))?;
                 found.extend(
                     parts.into_iter().map(|(name, value)| (name.clone(), value, part_of(&of, &name))),
                 );
@@ -226,7 +261,7 @@ impl<S: Starter> Adapter<S> {
             };
             let memory_reference = match value.place {
                 Where::Memory(address) => Some(format!("{address:#x}")),
-                Where::Bytes(_) | Where::Missing(_) => None,
+                Where::Register { .. } | Where::Bytes(_) | Where::Missing(_) => None,
             };
             Ok(Variable {
                 name,
@@ -266,7 +301,55 @@ impl<S: Starter> Adapter<S> {
         }))
     }
 
-    pub(super) fn memory(&self, asked: &ReadMemoryArguments) -> Result<ResponseBody, Error> {
+    /// Assigns to a part of what a number stands for.
+    pub(super) fn set_variable(&mut self, asked: &SetVariableArguments) -> Result<ResponseBody, Error> {
+        let focus = match self.handles.get(asked.variables_reference)? {
+            Handle::Arguments(focus) | Handle::Locals(focus) | Handle::Registers(focus) => focus,
+            Handle::Parts(focus, ..) => focus,
+        };
+        let name = self.handles.expression(asked.variables_reference, &asked.name);
+        let (value, type_field, reference) = self.assign(focus, &name.unwrap_or_default(), &asked.value)?;
+        let variables_reference = Some(reference);
+        Ok(ResponseBody::SetVariable(SetVariableResponse {
+            value,
+            type_field,
+            variables_reference,
+            ..SetVariableResponse::default()
+        }))
+    }
+
+    pub(super) fn set_expression(&mut self, asked: &SetExpressionArguments) -> Result<ResponseBody, Error> {
+        let focus = self.focus_of_frame(asked.frame_id)?;
+        let (value, type_field, reference) = self.assign(focus, &asked.expression, &asked.value)?;
+        let variables_reference = Some(reference);
+        Ok(ResponseBody::SetExpression(SetExpressionResponse {
+            value,
+            type_field,
+            variables_reference,
+            ..SetExpressionResponse::default()
+        }))
+    }
+
+    /// Assigns; the value then, its type, and what its parts are asked by.
+    fn assign(
+        &mut self,
+        focus: Focus,
+        to: &str,
+        value: &str,
+    ) -> Result<(String, Option<String>, i64), Error> {
+        let session = &mut self.console()?.session;
+        session.assign_at(focus, to, value)?;
+        session.look(focus.block)?;
+        let now = self.scene(focus)?.evaluate(&parse(to)?)?;
+        let (text, ty, parts) = self.shown(focus, &now)?;
+        let reference = match parts {
+            true => self.handles.add(Handle::Parts(focus, now, to.to_owned())),
+            false => 0,
+        };
+        Ok((text, Some(ty), reference))
+    }
+
+    pub(super) fn memory(&mut self, asked: &ReadMemoryArguments) -> Result<ResponseBody, Error> {
         let reference = asked.memory_reference.trim_start_matches("0x");
         let start = u64::from_str_radix(reference, 16);
         let start =

@@ -1,6 +1,6 @@
 //! The Debug Adapter Protocol, for editors: another thin face of a session.
 //!
-//! A DAP thread is a warp of the CTA that has stopped; its frames and variables are those of its lane in focus. What is typed into
+//! A DAP thread is a warp, first those of the CTA that has stopped; its frames and variables are those of its lane in focus. What is typed into
 //! an editor's debug console is a command of [`crate::Console`] or an expression, so that `cuda lane 5` chooses another lane.
 //!
 //! | file | what it knows |

@@ -28,7 +28,8 @@ pub(super) struct Surroundings<'a> {
     pub(super) addresses: &'a [Option<u64>],
     pub(super) order: LaneOrder,
     pub(super) level: Level,
-    /// Whether registers keep their values until the function ends.
+    /// Whether registers keep their values until the function ends, and can be changed lane by lane, so that nothing is known of
+    /// them.
     pub(super) debug: bool,
 }
 
@@ -40,7 +41,7 @@ pub(super) fn build<'a>(
 ) -> Result<(), Vec<(Missing, u32)>> {
     let ir::Function { module, id, body, .. } = *function;
     let cfg = Cfg::new(function);
-    let shapes = Shapes::new(function, &cfg, order);
+    let shapes = if debug { Shapes::unknown(function) } else { Shapes::new(function, &cfg, order) };
     let warps = image.warps;
     let (frame, code) = (Frame::draft(warps, &[]), Code::new(image, function));
     let mut decoder =

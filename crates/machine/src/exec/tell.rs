@@ -7,11 +7,12 @@ use crate::misuse::Kind;
 use crate::observe::{Happening, Lanes};
 
 impl Grid<'_> {
-    /// The launch begins.
+    /// The grid begins.
     pub(crate) fn tell_begin(&self) {
         if let Some(observer) = self.observer {
-            let Grid { grid, block, cluster, .. } = *self;
-            observer.happening(&Happening::Began { grid, block, cluster });
+            let Grid { image, grid, block, cluster, .. } = *self;
+            let (kernel, launches) = (image.kernel, image.launches_grids());
+            observer.happening(&Happening::Began { kernel, launches, grid, block, cluster });
         }
     }
 }

@@ -116,8 +116,9 @@ impl Session<'_> {
         issued: u64,
     ) -> Result<u64, LaunchError> {
         let Some(system) = self.options.system else {
-            // Who watches the kernel of the host's knows no other.
-            let observer = self.options.observer.filter(|_| member.is_none_or(|member| member.is_first()));
+            let first = member.is_none_or(|member| member.is_first());
+            // Who watches the kernel of the host's knows no other, unless it says so.
+            let observer = self.options.observer.filter(|observer| first || observer.follows_children());
             return self.run_watched(launch, prepared, member, issued, observer);
         };
         let mut result = Ok(0);

@@ -45,6 +45,13 @@ pub(crate) struct Fault {
     pub(crate) pc: u32,
 }
 
+/// One of several, and those before and behind it.
+pub(super) fn split<T>(all: &mut [T], index: usize) -> (&mut T, [&mut [T]; 2]) {
+    let (before, rest) = all.split_at_mut(index);
+    let (one, behind) = rest.split_first_mut().expect("it is one of them");
+    (one, [before, behind])
+}
+
 impl Cluster {
     /// The storage of a cluster. No thread is in it yet.
     pub(crate) fn new(grid: &Grid<'_>, scheduler: SchedulerKind) -> Self {
@@ -82,6 +89,16 @@ impl Cluster {
         self.ctas.iter().flat_map(|cta| &cta.packs).map(|p| p.issued).sum()
     }
 
+    /// Its CTAs, and what they have in common.
+    pub(super) fn parts(&self) -> (&[Cta], &Common) {
+        (&self.ctas, &self.common)
+    }
+
+    /// The same, to change what they have.
+    pub(super) fn parts_mut(&mut self) -> (&mut [Cta], &mut Common) {
+        (&mut self.ctas, &mut self.common)
+    }
+
     /// A pack by the rank of its CTA and its number.
     pub(crate) fn pack(&self, rank: usize, pack: usize) -> &Pack {
         &self.ctas[rank].packs[pack]
@@ -98,7 +115,13 @@ impl Cluster {
     }
 
     /// Runs packs in turn for about `operations` operations.
-    pub(crate) fn run<W: Watch>(&mut self, grid: &Grid<'_>, watch: &mut W, operations: i64) -> Turn {
+    pub(crate) fn run<W: Watch>(
+        &mut self,
+        grid: &Grid<'_>,
+        watch: &mut W,
+        [clusters_before, clusters_after]: [&mut [Self]; 2],
+        operations: i64,
+    ) -> Turn {
         let mut rest = operations;
         let mut communicated = false;
         let mut blocked = 0;
@@ -118,12 +141,13 @@ impl Cluster {
             let (rank, index) = self.order.remove(nth);
             self.common.switch(rank);
             let quantum = self.scheduler.quantum().min(rest);
-            let cta = &mut self.ctas[rank];
-            let (before, rest_of_packs) = cta.packs.split_at_mut(index);
-            let (pack, after) = rest_of_packs.split_first_mut().expect("a pack that is in the order");
-            let others = Others([before, after]);
+            let (cta, ctas) = split(&mut self.ctas, rank);
+            let (pack, packs) = split(&mut cta.packs, index);
+            let clusters = [&mut *clusters_before, &mut *clusters_after];
+            let mut others = Others { packs, ctas, clusters };
             let before = pack.issued;
-            let outcome = pack.run(grid, &mut self.common, self.scheduler.as_mut(), watch, others, quantum);
+            let scheduler = self.scheduler.as_mut();
+            let outcome = pack.run(grid, &mut self.common, scheduler, watch, &mut others, quantum);
             rest -= (pack.issued - before).max(1) as i64;
             communicated |= pack.communicated;
             match pack.threads.spinning.take_spins() {

@@ -36,6 +36,11 @@ impl Cta {
         self.running = self.packs.len();
     }
 
+    /// `%ctaid`, as long as it has a thread that has not exited.
+    pub(super) fn resident(&self) -> Option<[u32; 3]> {
+        self.packs.first().filter(|_| self.running > 0).map(|pack| pack.threads.ctaid)
+    }
+
     /// A pack has exited. Returns whether it was the last.
     pub(super) fn exit(&mut self, grid: &Grid<'_>) -> bool {
         self.running -= 1;
@@ -83,6 +88,11 @@ impl Threads {
             matrices: Workspace::default(),
             clock: Clock::default(),
         }
+    }
+
+    /// Whether a warp of their CTA is one of theirs.
+    pub(crate) fn has(&self, warp: u32) -> bool {
+        (warp.wrapping_sub(self.first_warp) as usize) < self.warps
     }
 
     /// Makes them those of a CTA. Nothing is left of those that were here before.

@@ -66,6 +66,16 @@ impl Frames {
         }
     }
 
+    /// A frame, if it has been entered.
+    pub(super) fn get(&self, index: usize) -> Option<&Frame> {
+        self.entered.get(index)
+    }
+
+    /// The same, to change it.
+    pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut Frame> {
+        self.entered.get_mut(index)
+    }
+
     /// All lanes leave all frames.
     pub(super) fn clear(&mut self) {
         self.left.extend(self.entered.drain());

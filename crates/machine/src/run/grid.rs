@@ -8,7 +8,7 @@
 //! Once there is compiled code ([`crate::compiled`]), a host thread whose clusters are done runs further CTAs by it.
 //! While one of its clusters is put aside it goes on interpreting, since code that waits does not let that one go on.
 
-use super::cluster::{Cluster, Fault, Turn};
+use super::cluster::{Cluster, Fault, Turn, split};
 use super::watch::{Unwatched, Watch, Watched};
 use super::work::{Plan, Stop, Work};
 use crate::compiled::{Code, Host, Promise, Runner};
@@ -145,10 +145,10 @@ impl<'scope, 'env> Worker<'scope, 'env> {
                 });
             }
             let Some(place) = fresh.or_else(|| resident.pop_front()) else { break };
-            let cluster = &mut clusters[place];
+            let (cluster, others) = split(&mut clusters, place);
             self.look_for_help();
             let before = cluster.issued();
-            let turn = cluster.run(grid, watch, self.turn());
+            let turn = cluster.run(grid, watch, others, self.turn());
             let of_turn = cluster.issued() - before;
             issued += of_turn;
             promise.iter().for_each(|promise| promise.interpreted(of_turn));

@@ -1,24 +1,42 @@
 //! What the threads of a CTA have, for who watches them: see [`crate::inspect`].
 
+use super::cta::Cta;
 use super::frame::Frames;
 use super::pack::{Group, Join, Pack, Wait};
 use super::watch::Around;
+use crate::common::shared_base;
 use crate::exec::{Exec, Grid, Resolved, Threads, resolve};
 use crate::image::places::Home;
 use crate::image::{Image, Meta};
-use crate::inspect::{self, Extent, Meeting, Row, Snapshot, State, Waiting, part};
+use crate::inspect::{self, Change, Changed, Extent, Meeting, Row, Snapshot, State, Waiting, part, range};
 use crate::lanes::{Files, LANES};
+use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
 use ptx::module::{FuncId, RegId};
 use slab::Slab;
 
 /// A warp that is about to execute an operation, and what stands around it.
-pub(super) struct Look<'a> {
+pub(super) struct Look<'a, 'o> {
     pub(super) x: &'a Exec<'a>,
     pub(super) pc: u32,
-    pub(super) around: &'a Around<'a>,
+    pub(super) around: &'a Around<'a, 'o>,
 }
 
-impl State for Look<'_> {
+impl Look<'_, '_> {
+    /// The other CTAs of the host thread that have threads, each with its shared memory.
+    fn others(&self) -> impl Iterator<Item = (&Cta, &[u8])> {
+        let others = &*self.around.others;
+        let of_cluster = others.ctas.iter().flat_map(|ctas| ctas.iter());
+        let of_cluster =
+            of_cluster.map(|cta| (cta, self.x.peers[cta.packs[0].threads.rank as usize].as_slice()));
+        let of_others = others.clusters.iter().flat_map(|clusters| clusters.iter()).flat_map(|cluster| {
+            let (ctas, common) = cluster.parts();
+            ctas.iter().enumerate().map(|(rank, cta)| (cta, common.shared_of(rank)))
+        });
+        of_cluster.chain(of_others).filter(|(cta, _)| cta.resident().is_some())
+    }
+}
+
+impl State for Look<'_, '_> {
     fn snapshot(&self, extent: Extent) -> Snapshot {
         let (x, around) = (self.x, self.around);
         let own = Side {
@@ -32,14 +50,14 @@ impl State for Look<'_> {
         };
         let mut warps = own.warps();
         if extent == Extent::Cta {
-            let [before, behind] = around.others.0.map(|packs| {
-                packs.iter().flat_map(|pack| Side::of(pack, x.grid).warps()).collect::<Vec<_>>()
-            });
-            warps = before.into_iter().chain(warps).chain(behind).collect();
+            let [before, behind] = &around.others.packs;
+            let of = |packs: &[Pack]| -> Vec<_> {
+                packs.iter().flat_map(|pack| Side::of(pack, x.grid).warps()).collect()
+            };
+            warps = of(before).into_iter().chain(warps).chain(of(behind)).collect();
         }
         Snapshot {
             block: x.threads.ctaid,
-            current: x.threads.first_warp + x.mask.iter().position(|&mask| mask != 0).unwrap_or(0) as u32,
             warps,
             shared: x.shared.to_vec(),
             shared_base: x.shared_base,
@@ -48,9 +66,29 @@ impl State for Look<'_> {
     }
 
     fn depth(&self) -> usize {
-        let frames = self.around.frames;
+        let frames = &*self.around.frames;
         let caller = |&frame: &usize| frames[frame].caller.map(|caller| caller.frame);
         std::iter::successors(Some(self.around.frame), caller).count() - 1
+    }
+
+    fn resident(&self) -> Vec<[u32; 3]> {
+        let others = self.others().filter_map(|(cta, _)| cta.resident());
+        std::iter::once(self.x.threads.ctaid).chain(others).collect()
+    }
+
+    fn snapshot_of(&self, block: [u32; 3]) -> Option<Snapshot> {
+        let x = self.x;
+        if x.threads.ctaid == block {
+            return Some(self.snapshot(Extent::Cta));
+        }
+        let (cta, shared) = self.others().find(|(cta, _)| cta.resident() == Some(block))?;
+        Some(Snapshot {
+            block,
+            warps: cta.packs.iter().flat_map(|pack| Side::of(pack, x.grid).warps()).collect(),
+            shared: shared.to_vec(),
+            shared_base: shared_base(cta.packs[0].threads.rank, x.grid.shared_start),
+            params: x.grid.params.to_vec(),
+        })
     }
 
     fn read(&self, warp: u32, lane: usize, address: u64, into: &mut [u8]) -> bool {
@@ -75,17 +113,17 @@ impl State for Look<'_> {
 }
 
 /// A pack, whether it runs or not.
-struct Side<'a> {
+struct Side<'a, 'o> {
     grid: &'a Grid<'a>,
     threads: &'a Threads,
     frames: &'a Frames,
     joins: &'a Slab<Join>,
     groups: &'a [Group],
     arrivals: &'a [Group],
-    running: Option<&'a Look<'a>>,
+    running: Option<&'a Look<'a, 'o>>,
 }
 
-impl<'a> Side<'a> {
+impl<'a> Side<'a, '_> {
     fn of(pack: &'a Pack, grid: &'a Grid<'a>) -> Self {
         let Pack { threads, frames, joins, groups, arrivals, .. } = pack;
         Self { grid, threads, frames, joins, groups, arrivals, running: None }
@@ -162,7 +200,7 @@ impl<'a> Side<'a> {
             false => Vec::new(),
         };
         let local_base = own.map_or(frame.local_base, |look| look.x.local_base);
-        inspect::Frame { function: frame.function, caller, local_base, registers }
+        inspect::Frame { number: index, function: frame.function, caller, local_base, registers }
     }
 }
 
@@ -185,9 +223,115 @@ fn row(files: &Files, home: Home, warp: usize) -> Option<Row> {
         Home::Pair([low, high]) => Some(Row::Wide(Box::new(std::array::from_fn(|lane| {
             u128::from(files.read(high, warp, lane)) << 64 | u128::from(files.read(low, warp, lane))
         })))),
-        Home::Scalar(scalar) => Some(Row::Uniform(files.s[scalar.index()])),
-        Home::Unused => None,
+        // For debuggers no register is one.
+        Home::Scalar(_) | Home::Unused => None,
     }
+}
+
+/// Changes what a resident thread has. What is not there stays as it is.
+pub(super) fn change(x: &mut Exec<'_>, around: &mut Around<'_, '_>, wanted: &Change) {
+    let &Change { block, warp, ref of } = wanted;
+    let own = x.threads.ctaid == block;
+    let here = own && x.threads.has(warp);
+    let image = x.grid.image;
+    if here {
+        let warp = (warp - x.threads.first_warp) as usize;
+        match of {
+            &Changed::Register { frame, register, lanes, value } => {
+                let function = around.frames.get(frame).map(|frame| frame.function);
+                let home = function.map(|function| image.code(function).places.home(register));
+                let files = if frame == around.frame {
+                    Some(&mut x.files)
+                } else {
+                    around.frames.get_mut(frame).map(|frame| &mut frame.files)
+                };
+                files.zip(home).into_iter().for_each(|(files, home)| set(files, home, warp, lanes, value));
+            }
+            Changed::Memory { lane, address, bytes } => {
+                let base = x.shared_base;
+                put(&mut x.threads.local, x.shared, base, (warp, *lane), x.grid.local, *address, bytes);
+            }
+        }
+        return;
+    }
+    let rank = |cta: &Cta| cta.packs[0].threads.rank;
+    let others = &mut *around.others;
+    let is_it = |cta: &&mut Cta| cta.resident() == Some(block);
+    let (packs, shared, base): (&mut [Pack], &mut [u8], u64) = if own {
+        let [before, behind] = &mut others.packs;
+        let packs = if before.iter().any(|pack| pack.threads.has(warp)) { before } else { behind };
+        (packs, x.shared, x.shared_base)
+    } else if let Some(cta) = others.ctas.iter_mut().flat_map(|ctas| ctas.iter_mut()).find(is_it) {
+        let base = shared_base(rank(cta), x.grid.shared_start);
+        let shared = &mut x.peers[rank(cta) as usize];
+        (&mut cta.packs, shared, base)
+    } else {
+        let clusters = others.clusters.iter_mut().flat_map(|clusters| clusters.iter_mut());
+        let found = clusters.into_iter().find_map(|cluster| {
+            let (ctas, common) = cluster.parts_mut();
+            Some((ctas.iter_mut().find(is_it)?, common))
+        });
+        let Some((cta, common)) = found else { return };
+        let base = shared_base(rank(cta), x.grid.shared_start);
+        let shared = common.shared_of_mut(rank(cta) as usize);
+        (&mut cta.packs, shared, base)
+    };
+    let Some(pack) = packs.iter_mut().find(|pack| pack.threads.has(warp)) else { return };
+    let warp = (warp - pack.threads.first_warp) as usize;
+    match of {
+        &Changed::Register { frame, register, lanes, value } => {
+            let Some(frame) = pack.frames.get_mut(frame) else { return };
+            let home = image.code(frame.function).places.home(register);
+            set(&mut frame.files, home, warp, lanes, value);
+        }
+        Changed::Memory { lane, address, bytes } => {
+            let local = x.grid.local;
+            put(&mut pack.threads.local, shared, base, (warp, *lane), local, *address, bytes);
+        }
+    }
+}
+
+/// Sets a register in lanes.
+fn set(files: &mut Files, home: Home, warp: usize, lanes: u32, value: u128) {
+    for lane in (0..LANES).filter(|lane| lanes >> lane & 1 != 0) {
+        match home {
+            Home::Plane(plane) => files.write(plane, warp, lane, value as u64),
+            Home::Predicate(predicate) => {
+                files.write_predicate(predicate, warp, 1 << lane, u32::from(value & 1 != 0) << lane);
+            }
+            Home::Pair([low, high]) => {
+                files.write(low, warp, lane, value as u64);
+                files.write(high, warp, lane, (value >> 64) as u64);
+            }
+            Home::Scalar(_) | Home::Unused => {}
+        }
+    }
+}
+
+/// Puts bytes where an address is: in shared memory, or in that of a lane, each of which has `each` bytes.
+fn put(
+    local: &mut [u8],
+    shared: &mut [u8],
+    base: u64,
+    (warp, lane): (usize, usize),
+    each: u32,
+    address: u64,
+    bytes: &[u8],
+) {
+    let offset = address & (WINDOW_SIZE - 1);
+    let into = match address & !(WINDOW_SIZE - 1) {
+        SHARED_WINDOW => offset
+            .checked_sub(base)
+            .and_then(|at| range(at, bytes.len()))
+            .and_then(|range| shared.get_mut(range)),
+        LOCAL_WINDOW => {
+            let start = (warp * LANES + lane % LANES) * each as usize;
+            let own = local.get_mut(start..start + each as usize);
+            own.and_then(|own| own.get_mut(range(offset, bytes.len())?))
+        }
+        _ => None,
+    };
+    into.into_iter().for_each(|into| into.copy_from_slice(bytes));
 }
 
 fn origin(image: &Image, pc: u32) -> (FuncId, u32) {

@@ -174,7 +174,7 @@ impl Pack {
         common: &mut Common,
         scheduler: &mut dyn Scheduler,
         watch: &mut W,
-        others: Others<'_>,
+        others: &mut Others<'_>,
         quantum: i64,
     ) -> Outcome {
         let mut fuel = quantum;
@@ -221,7 +221,7 @@ impl Pack {
         grid: &Grid<'_>,
         common: &mut Common,
         watch: &mut W,
-        others: Others<'_>,
+        others: &mut Others<'_>,
         fuel: &mut i64,
     ) -> Step {
         let frame = &mut self.frames[group.frame];
@@ -240,14 +240,14 @@ impl Pack {
                 Some(join) if self.joins[join].frame == group.frame => self.joins[join].pc,
                 _ => u32::MAX,
             };
-            let around = Around {
-                frames: &self.frames,
+            let mut around = Around {
+                frames: &mut self.frames,
                 joins: &self.joins,
                 groups: &self.groups,
                 frame: group.frame,
                 others,
             };
-            let event = interpret(&mut x, ops, &mut pc, watch, &around);
+            let event = interpret(&mut x, ops, &mut pc, watch, &mut around);
             // If nobody else can run, who completes a join goes on at once, as in a turn of its own.
             if event == event::JOIN
                 && self.groups.is_empty()
@@ -683,7 +683,7 @@ fn interpret<W: Watch>(
     ops: &[Op],
     pc: &mut u32,
     watch: &mut W,
-    around: &Around<'_>,
+    around: &mut Around<'_, '_>,
 ) -> u32 {
     let mut at = *pc;
     loop {

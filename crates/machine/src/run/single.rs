@@ -195,7 +195,7 @@ impl Pack {
             let group = self.groups.remove(away);
             let mut fuel = SLICE;
             if let Step::Fault(trap, pc) =
-                self.step(group, grid, common, &mut Unwatched, Others::default(), &mut fuel)
+                self.step(group, grid, common, &mut Unwatched, &mut Others::default(), &mut fuel)
             {
                 return Err(Failure::Trap(trap, pc));
             }

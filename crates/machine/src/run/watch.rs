@@ -1,7 +1,9 @@
 //! Who watches the dispatch loop, if anybody does.
 
+use super::cluster::Cluster;
+use super::cta::Cta;
 use super::frame::Frames;
-use super::look::Look;
+use super::look::{Look, change};
 use super::pack::{Group, Join, Pack};
 use crate::exec::Exec;
 use crate::image::{Image, Meta, Origin};
@@ -13,31 +15,36 @@ use slab::Slab;
 /// What the dispatch loop is compiled for: with an observer or without.
 pub(crate) trait Watch {
     const ACTIVE: bool;
-    fn before(&mut self, x: &Exec<'_>, pc: u32, around: &Around<'_>);
+    fn before(&mut self, x: &mut Exec<'_>, pc: u32, around: &mut Around<'_, '_>);
 }
 
 /// What stands around the lanes that execute an operation. The registers of their own frame are in [`Exec`] meanwhile.
-#[derive(Clone, Copy)]
-pub(crate) struct Around<'a> {
-    pub(crate) frames: &'a Frames,
+pub(crate) struct Around<'a, 'o> {
+    pub(crate) frames: &'a mut Frames,
     pub(crate) joins: &'a Slab<Join>,
     /// The other groups of the pack that run or wait.
     pub(crate) groups: &'a [Group],
     /// The frame of the lanes.
     pub(crate) frame: usize,
-    pub(crate) others: Others<'a>,
+    pub(crate) others: &'a mut Others<'o>,
 }
 
-/// The other packs of the CTA: those before and those behind.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Others<'a>(pub(crate) [&'a [Pack]; 2]);
+/// What else the host thread has, in two parts each: what stands before the one that runs, and behind it.
+#[derive(Default)]
+pub(crate) struct Others<'a> {
+    /// The packs of the CTA.
+    pub(crate) packs: [&'a mut [Pack]; 2],
+    /// The CTAs of the cluster.
+    pub(crate) ctas: [&'a mut [Cta]; 2],
+    pub(crate) clusters: [&'a mut [Cluster]; 2],
+}
 
 /// Nobody watches.
 pub(crate) struct Unwatched;
 
 impl Watch for Unwatched {
     const ACTIVE: bool = false;
-    fn before(&mut self, _: &Exec<'_>, _: u32, _: &Around<'_>) {}
+    fn before(&mut self, _: &mut Exec<'_>, _: u32, _: &mut Around<'_, '_>) {}
 }
 
 /// Somebody does.
@@ -62,16 +69,32 @@ impl Watch for Watched<'_> {
     const ACTIVE: bool = true;
 
     #[inline(always)]
-    fn before(&mut self, x: &Exec<'_>, pc: u32, around: &Around<'_>) {
+    fn before(&mut self, x: &mut Exec<'_>, pc: u32, around: &mut Around<'_, '_>) {
         if self.wanted[pc as usize] {
             self.tell(x, pc, around);
+            if self.image.debug {
+                self.change(x, pc, around);
+            }
         }
     }
 }
 
 impl Watched<'_> {
+    /// What the observer wants to be another is, before the instruction is executed.
     #[inline(never)]
-    fn tell(&self, x: &Exec<'_>, pc: u32, around: &Around<'_>) {
+    fn change(&self, x: &mut Exec<'_>, pc: u32, around: &mut Around<'_, '_>) {
+        loop {
+            let changes = self.observer.changes();
+            if changes.is_empty() {
+                return;
+            }
+            changes.iter().for_each(|wanted| change(x, around, wanted));
+            self.tell(x, pc, around);
+        }
+    }
+
+    #[inline(never)]
+    fn tell(&self, x: &Exec<'_>, pc: u32, around: &Around<'_, '_>) {
         let mut meta = self.image.metas[pc as usize];
         let mut op = self.image.ops[pc as usize].operation();
         let warps = x.warps;
