@@ -292,6 +292,83 @@ fn an_editor_finds_who_wrote() {
     client.end();
 }
 
+/// Variables, registers and shared memory are assigned; the kernel goes on with them, and going back undoes it.
+#[test]
+fn an_editor_assigns() {
+    let mut client = Client::new();
+    client.launch(
+        json!({ "program": folder().join("reverse.ptx"), "block": 64, "args": ["range:i32[64]:start=1"] }),
+    );
+    let source = json!({ "path": folder().join("reverse.cu") });
+    client.done("setBreakpoints", json!({ "source": source, "breakpoints": [{ "line": 6 }] }));
+    client.done("configurationDone", json!({}));
+    client.event("stopped");
+    let frame = client.done("stackTrace", json!({ "threadId": 1 }))["stackFrames"][0]["id"].clone();
+    let scopes = client.done("scopes", json!({ "frameId": frame }))["scopes"].clone();
+    let reference = |name: &str| {
+        let scope = scopes.as_array().and_then(|all| all.iter().find(|scope| scope["name"] == name));
+        scope.map_or(Value::Null, |scope| scope["variablesReference"].clone())
+    };
+    // Lane 0 reads element 63 - 40, which is 24, unless that is assigned, too.
+    let set = json!({ "variablesReference": reference("Locals"), "name": "i", "value": "40" });
+    assert_eq!(client.done("setVariable", set)["value"], "40");
+    let set = json!({ "expression": "tile[23]", "value": "7 * 1000", "frameId": frame });
+    assert_eq!(client.done("setExpression", set)["value"], "7000");
+    let set = json!({ "variablesReference": reference("Registers"), "name": "%rd1", "value": "%rd1 + 4" });
+    assert!(client.done("setVariable", set)["type"].as_str().is_some_and(|ty| ty.contains("64")));
+    for (name, value, why) in [("i", "nothing", "no symbol"), ("tile", "1", "cannot be assigned as a whole")]
+    {
+        let refused =
+            client.ask("setExpression", json!({ "expression": name, "value": value, "frameId": frame }));
+        assert!(refused["message"].as_str().is_some_and(|told| told.contains(why)), "{refused}");
+    }
+    client.done("next", json!({ "threadId": 1 }));
+    client.event("stopped");
+    assert_eq!(client.value("other"), "7000");
+    client.done("next", json!({ "threadId": 1 }));
+    client.event("stopped");
+    // To the element behind 40, as the pointer was assigned.
+    assert_eq!(client.value("*(int *)(%rd1 + 160)"), "7000");
+    for _ in 0..3 {
+        client.done("stepBack", json!({ "threadId": 1 }));
+        client.event("stopped");
+    }
+    assert_eq!([client.value("i"), client.value("tile[23]")], ["0", "24"]);
+    client.end();
+}
+
+/// Warps of other CTAs are threads, too: block 1 waits for nobody, and block 0 for it.
+#[test]
+fn an_editor_sees_other_blocks() {
+    let mut client = Client::new();
+    let program = folder().join("waits.ptx");
+    client.launch(json!({ "program": program, "grid": 2, "block": 32, "args": ["zeros:u32[2]"] }));
+    let source = json!({ "path": program });
+    client.done("setBreakpoints", json!({ "source": source, "breakpoints": [{ "line": 23 }] }));
+    client.done("configurationDone", json!({}));
+    assert_eq!(client.event("stopped")["threadId"], 1);
+    let threads = client.done("threads", json!({}))["threads"].clone();
+    let name = |index: usize| threads[index]["name"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(
+        [name(0), name(1)],
+        ["block (1,0,0) warp 0, thread (0,0,0)", "block (0,0,0) warp 0, thread (0,0,0)"]
+    );
+    for (index, block) in [(1, "0"), (0, "1")] {
+        let frames = client.done("stackTrace", json!({ "threadId": threads[index]["id"] }));
+        let frame = frames["stackFrames"][0]["id"].clone();
+        let shown = |client: &mut Client, expression: &str| {
+            client.done("evaluate", json!({ "expression": expression, "frameId": frame }))["result"].clone()
+        };
+        assert_eq!([shown(&mut client, "blockIdx.x"), shown(&mut client, "%r1")], [block, block]);
+        let set = json!({ "expression": "mark", "value": "%r1 + 90", "frameId": frame });
+        assert_eq!(client.done("setExpression", set)["value"], format!("9{block}"));
+        assert_eq!(shown(&mut client, "mark"), format!("9{block}"));
+    }
+    client.done("continue", json!({ "threadId": 1 }));
+    assert_eq!(client.event("exited")["exitCode"], 0);
+    client.end();
+}
+
 /// What cannot be done is told, and harms nothing.
 #[test]
 fn an_editor_is_told_what_is_wrong() {

@@ -5,35 +5,7 @@ mod common;
 use common::{Nowhere, column, console, shown};
 use debugger::Console;
 
-const WAITING: &str = "\
-.version 8.5
-.target sm_90
-.address_size 64
-.visible .entry waits(.param .u64 flag)
-{
-    .shared .u32 mark;
-    .reg .u32 %r<5>;
-    .reg .pred %p;
-    .reg .u64 %rd;
-    ld.param.u64 %rd, [flag];
-    mov.u32 %r1, %ctaid.x;
-    add.u32 %r4, %r1, 40;
-    st.shared.u32 [mark], %r4;
-    setp.ne.u32 %p, %r1, 0;
-    @%p bra sets;
-spin:
-    ld.volatile.global.u32 %r2, [%rd];
-    setp.eq.u32 %p, %r2, 0;
-    @%p bra spin;
-    ret;
-sets:
-    mov.u32 %r3, 1;
-    st.volatile.global.u32 [%rd], %r3;
-    ld.shared.u32 %r4, [mark];
-    st.global.u32 [%rd+4], %r4;
-    ret;
-}
-";
+const WAITING: &str = include_str!("../../cli/tests/debug/waits.ptx");
 
 /// Block 0 waits for block 1, so that both are there while block 2 is not.
 fn waiting(cluster: Option<[u32; 3]>, grid: u32) -> Console<Nowhere> {

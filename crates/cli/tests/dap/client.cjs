@@ -75,6 +75,20 @@ async function wrongIndex() {
     assert.deepStrictEqual(locals.filter(local => ['i', 'at'].includes(local.name)).map(local => local.value), ['0', '0']);
     const registers = (await client.variablesRequest({ variablesReference: scopes[2].variablesReference })).body.variables;
     assert.ok(registers.some(register => register.name === '%rd1' && register.value.length > 4));
+    // An assignment, which going back undoes.
+    const set = await client.setVariableRequest({ variablesReference: scopes[0].variablesReference, name: 'at', value: '14' });
+    assert.strictEqual(set.body.value, '14');
+    stop = await move(client, client.nextRequest({ threadId: stop.threadId }));
+    stop = await move(client, client.nextRequest({ threadId: stop.threadId }));
+    frame = await top(client, stop.threadId);
+    assert.strictEqual(await value(client, 'out[14]', frame.id), '100');
+    for (let time = 0; time < 3; time++) {
+        stop = await move(client, client.stepBackRequest({ threadId: stop.threadId }));
+    }
+    stop = await move(client, client.nextRequest({ threadId: stop.threadId }));
+    frame = await top(client, stop.threadId);
+    assert.strictEqual(frame.line, 6);
+    assert.strictEqual(await value(client, 'at', frame.id), '0');
     // The console's commands, where an editor has its own.
     const lanes = await client.evaluateRequest({ expression: 'lanes at', frameId: frame.id, context: 'repl' });
     assert.match(lanes.body.result, /^ 1 +\(1,0,0\) +5$/m);
