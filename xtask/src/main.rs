@@ -1,6 +1,6 @@
 //! The project's chores: `cargo xtask` with `tidy`, `docs`, `clients`, `corpus`, `record`, `fingerprints`, `tables`,
 //! `verdicts`, `libraries`, `dist`, `wheel`, `python`, `programs`, `calls`, `bench-peers`,
-//! `fuzz-engines`, `sanitize`, `headers`, `modules` or `litmus-silicon`.
+//! `fuzz-engines`, `sanitize`, `headers`, `modules`, `terminal` or `litmus-silicon`.
 
 mod bench_peers;
 mod calls;
@@ -20,6 +20,7 @@ mod python;
 mod record;
 mod sanitize;
 mod tables;
+mod terminal;
 mod tidy;
 mod verdicts;
 
@@ -76,6 +77,8 @@ enum Chore {
     Headers(headers::Folders),
     /// Shows which files of a crate use which, and their circles.
     Modules(modules::Choice),
+    /// Makes a picture of what a command prints, for the documentation.
+    Terminal(terminal::Choice),
     /// Runs litmus tests on a GPU, and asks the memory model about what was seen.
     LitmusSilicon(litmus::Choice),
 }
@@ -136,6 +139,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Verdicts(verdicts) => verdicts::run(&verdicts),
         Chore::Headers(folders) => headers::run(&folders),
         Chore::Modules(choice) => modules::run(&choice),
+        Chore::Terminal(choice) => terminal::run(&choice),
         Chore::LitmusSilicon(choice) => litmus::run(&choice),
     }
 }

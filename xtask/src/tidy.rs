@@ -22,6 +22,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-sass-learn", &["warploom-cubin", "warploom-sass", "warploom-sass-table"]),
     ("warploom-cuasm", &["warploom-cubin", "warploom-ptx", "warploom-sass"]),
     ("warploom-ptxas", &["warploom-cuasm", "warploom-ir", "warploom-ptx"]),
+    (
+        "warploom-sass-machine",
+        &["warploom-cubin", "warploom-ir", "warploom-machine", "warploom-numerics", "warploom-sass"],
+    ),
     ("warploom-abi", &["warploom-ptx"]),
     ("warploom-debug-info", &["warploom-ptx"]),
     ("warploom-memory-model", &["warploom-abi", "warploom-ir", "warploom-ptx"]),
@@ -156,6 +160,7 @@ const ALL: &[&str] = &[
     "warploom-sass",
     "warploom-lsp",
     "warploom-sass-learn",
+    "warploom-sass-machine",
     "warploom-sanitizer",
     "warploom-real-gpu",
 ];

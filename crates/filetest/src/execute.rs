@@ -2,7 +2,7 @@
 
 use super::case::{Case, Parameter};
 use super::directive::Program;
-use super::place::{OnGpu, OnMachine, Placed};
+use super::place::{OnGpu, OnMachine, OnSass, Placed};
 use super::schedule::Schedule;
 use machine::compiled::Engine;
 use machine::observe::Observer;
@@ -230,6 +230,55 @@ pub fn run_on_gpu(program: &Program, case: &Case, gpu: &Gpu) -> Result<Outcome, 
         }),
         Err(error) => Ok(stopped(&error)),
     }
+}
+
+/// Runs a case once as SASS: what our `ptxas` makes of its kernel, on the machine that executes that.
+///
+/// # Errors
+/// If the file is wrong, or the cubin; if the kernel is not compiled, or has instructions that are not executed.
+pub fn run_on_sass(program: &Program, case: &Case) -> Result<Outcome, NotOnSass> {
+    let at = |why: String| NotOnSass::Wrong(format!("{}:{}: {why}", program.name, case.line));
+    let module = compile(program).map_err(NotOnSass::Wrong)?;
+    let compiled = ptxas::compile_entries(&module, |name| name == case.kernel);
+    let compiled = compiled.map_err(|refused| {
+        let first = refused.first().map_or_else(String::new, |diagnostic| show(program, diagnostic));
+        NotOnSass::NotCompiled(first)
+    })?;
+    let options = DeviceOptions { memory_limit: Some(MEMORY), ..DeviceOptions::default() };
+    let device = Device::new(case.profile.clone(), options).map_err(|error| at(error.to_string()))?;
+    let image = sass_machine::Program::read(&compiled.cubin, false).map_err(|error| at(error.to_string()))?;
+    let loaded = sass_machine::Loaded::new(&image, device.memory()).map_err(|error| at(error.to_string()))?;
+    if let Some(text) = loaded.not_executed(&case.kernel).into_iter().next() {
+        return Err(NotOnSass::NotExecuted(text));
+    }
+    let engine = OnSass { device: &device, loaded: &loaded };
+    let kernel = module.entries().find(|(_, function)| function.name == case.kernel);
+    let (kernel, _) = kernel.ok_or_else(|| at(format!("no kernel {}", case.kernel)))?;
+    let placed = Placed::new(case, &machine::parameter_layout(&module, kernel), &engine).map_err(at)?;
+    let launch = sass_machine::Launch {
+        kernel: &case.kernel,
+        grid: case.grid,
+        block: case.block,
+        dynamic_shared: case.shared,
+        params: &placed.params,
+        budget: case.budget,
+    };
+    let end = match loaded.launch(&launch) {
+        Ok(()) => End::Finished,
+        Err(fault) => End::Stopped(fault.to_string()),
+    };
+    Ok(Outcome { end, printed: None, memory: placed.contents(case, &engine).map_err(at)? })
+}
+
+/// Why a case did not run as SASS.
+#[derive(Debug)]
+pub enum NotOnSass {
+    /// The compiler refuses the kernel, and why.
+    NotCompiled(String),
+    /// The machine does not execute this instruction.
+    NotExecuted(String),
+    /// The file or the cubin is wrong.
+    Wrong(String),
 }
 
 /// Whether a case has parameters that only the machine makes here: tensor maps, whose format is the driver's own affair,

@@ -61,13 +61,14 @@ pub fn run_file(file: &Path, ptx: &Path, schedules: &schedule::Choice) -> Result
     Ok(())
 }
 
-/// What became of a file on a GPU.
+/// What became of a file elsewhere than on the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OnGpu {
+pub struct Elsewhere {
     /// Cases that ran and gave what is expected.
     pub passed: usize,
-    /// Cases that a GPU cannot judge: they expect a fault, after which the driver is of no more use to this process, or
-    /// that the machine refuses something, or have parameters that only the machine makes.
+    /// Cases that nothing else can judge: they expect a fault, after which a GPU's driver is of no more use to this process, or
+    /// that the machine refuses something, or have parameters that only the machine makes; as SASS, also those whose
+    /// kernels our `ptxas` does not compile or that have instructions which are not executed.
     pub skipped: usize,
 }
 
@@ -75,25 +76,48 @@ pub struct OnGpu {
 ///
 /// # Errors
 /// What differs, for people.
-pub fn run_file_on_gpu(file: &Path, ptx: &Path, gpu: &real_gpu::Gpu) -> Result<OnGpu, String> {
+pub fn run_file_on_gpu(file: &Path, ptx: &Path, gpu: &real_gpu::Gpu) -> Result<Elsewhere, String> {
+    elsewhere(file, ptx, gpu.name(), |program, case| execute::run_on_gpu(program, case, gpu).map(Some))
+}
+
+/// Runs every case of a file as SASS of our own compiler, on the machine that executes that.
+///
+/// # Errors
+/// What differs, for people.
+pub fn run_file_on_sass(file: &Path, ptx: &Path) -> Result<Elsewhere, String> {
+    elsewhere(file, ptx, "the SASS machine", |program, case| match execute::run_on_sass(program, case) {
+        // What is loaded and launched, and for which device, a driver decides.
+        _ if matches!(case.end, case::End::Refused(_) | case::End::NotLoaded(_)) => Ok(None),
+        Ok(outcome) => Ok(Some(outcome)),
+        Err(execute::NotOnSass::NotCompiled(_) | execute::NotOnSass::NotExecuted(_)) => Ok(None),
+        Err(execute::NotOnSass::Wrong(why)) => Err(why),
+    })
+}
+
+/// Runs the cases of a file that can be judged elsewhere; `run` may have none that it can run.
+fn elsewhere(
+    file: &Path,
+    ptx: &Path,
+    on: &str,
+    run: impl Fn(&directive::Program, &case::Case) -> Result<Option<execute::Outcome>, String>,
+) -> Result<Elsewhere, String> {
     let program = directive::Program::read(file, ptx)?;
-    let mut count = OnGpu::default();
+    let mut count = Elsewhere::default();
     for (number, case) in case::parse(&program)?.iter().enumerate() {
         let is_lost = matches!(case.end, case::End::Fault(_) | case::End::Unsupported(_));
-        if is_lost || execute::needs_the_machine(case) {
+        let outcome = if is_lost || execute::needs_the_machine(case) { None } else { run(&program, case)? };
+        let Some(outcome) = outcome else {
             count.skipped += 1;
             continue;
-        }
-        let outcome = execute::run_on_gpu(&program, case, gpu)?;
+        };
         let differences = judge::judge(case, &outcome);
         if !differences.is_empty() {
             return Err(format!(
-                "{}:{}: case {} ({}) on {}:\n{}",
+                "{}:{}: case {} ({}) on {on}:\n{}",
                 program.name,
                 case.line,
                 number + 1,
                 case.kernel,
-                gpu.name(),
                 differences.join("\n"),
             ));
         }

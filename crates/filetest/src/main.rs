@@ -5,7 +5,7 @@
 
 use clap::{Parser, ValueEnum};
 use filetest::schedule::Choice;
-use filetest::{record, run_file, run_file_on_gpu};
+use filetest::{record, run_file, run_file_on_gpu, run_file_on_sass};
 use real_gpu::Gpu;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -32,6 +32,8 @@ enum Engine {
     Machine,
     /// This machine's NVIDIA GPU.
     Cuda,
+    /// The virtual GPU's machine for SASS, on what our ptxas makes of the kernels.
+    Sass,
 }
 
 fn main() -> ExitCode {
@@ -68,13 +70,20 @@ fn run(arguments: &Arguments) -> Result<usize, String> {
     }
     let mut failed = 0;
     match arguments.engine {
-        Engine::Machine if arguments.record => {
+        Engine::Machine | Engine::Sass if arguments.record => {
             return Err("values are recorded from a GPU: --engine cuda".into());
         }
         Engine::Machine => {
             let schedules = Choice::from_environment()?;
             for (file, ptx) in &files {
                 failed += usize::from(!told(file, run_file(file, ptx, &schedules).map(|()| "ok".into())));
+            }
+        }
+        Engine::Sass => {
+            for (file, ptx) in &files {
+                let run = run_file_on_sass(file, ptx);
+                let how = run.map(|count| format!("{} passed, {} skipped", count.passed, count.skipped));
+                failed += usize::from(!told(file, how));
             }
         }
         Engine::Cuda => {

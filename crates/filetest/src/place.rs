@@ -60,7 +60,7 @@ pub(crate) struct OnGpu<'a> {
     pub(crate) loaded: &'a real_gpu::Module<'a>,
 }
 
-const NO_OBJECTS: &str = "textures and surfaces are not made on a GPU";
+const NO_OBJECTS: &str = "textures and surfaces are made by the machine alone";
 
 impl Engine for OnGpu<'_> {
     fn memory(&self) -> &dyn Buffers {
@@ -73,6 +73,38 @@ impl Engine for OnGpu<'_> {
 
     fn multicast(&self, _: &[u64], _: u64) -> Result<u64, String> {
         Err("multicast objects are not made on a GPU".to_owned())
+    }
+
+    fn object(&self, _: &Object) -> Result<(u64, u64), String> {
+        Err(NO_OBJECTS.to_owned())
+    }
+
+    fn array(&self, _: &Object, _: u64, _: usize) -> Result<Vec<u8>, String> {
+        Err(NO_OBJECTS.to_owned())
+    }
+
+    fn bind(&self, _: &str, _: u64) -> Result<(), String> {
+        Err(NO_OBJECTS.to_owned())
+    }
+}
+
+/// The machine that executes SASS.
+pub(crate) struct OnSass<'a> {
+    pub(crate) device: &'a Device,
+    pub(crate) loaded: &'a sass_machine::Loaded<'a>,
+}
+
+impl Engine for OnSass<'_> {
+    fn memory(&self) -> &dyn Buffers {
+        self.device.memory()
+    }
+
+    fn variable(&self, name: &str) -> Result<u64, String> {
+        self.loaded.variable(name).ok_or_else(|| format!("no variable {name} in memory"))
+    }
+
+    fn multicast(&self, _: &[u64], _: u64) -> Result<u64, String> {
+        Err("multicast objects are not there for SASS".to_owned())
     }
 
     fn object(&self, _: &Object) -> Result<(u64, u64), String> {

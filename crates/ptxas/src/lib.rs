@@ -59,10 +59,21 @@ const MOST_SHARED: u64 = 48 << 10;
 /// # Errors
 /// What is not compiled, by name and place.
 pub fn compile(module: &Checked<Module>) -> Result<Compiled, Vec<Diagnostic>> {
+    compile_entries(module, |_| true)
+}
+
+/// Compiles those kernels of a module for sm_90 whose names are wanted.
+///
+/// # Errors
+/// What of them is not compiled, by name and place.
+pub fn compile_entries(
+    module: &Checked<Module>,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Compiled, Vec<Diagnostic>> {
     let module: &Module = module;
     let mut errors = Vec::new();
     let mut kernels = Vec::new();
-    for (id, _) in module.entries() {
+    for (id, _) in module.entries().filter(|(_, function)| wanted(&function.name)) {
         match kernel(module, id) {
             Ok(kernel) => kernels.push(kernel),
             Err(more) => errors.extend(more),

@@ -4,9 +4,14 @@ use super::stage::Stage;
 use super::{GLIBC, must, version};
 use crate::root;
 use anyhow::{Context, Result};
-use std::fs;
+use indicatif::ProgressBar;
+use rayon::prelude::*;
+use std::fs::{self, File};
+use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 /// Has maturin make it.
 pub(super) fn make(stage: &Stage, to: &Path) -> Result<PathBuf> {
@@ -25,12 +30,51 @@ pub(super) fn make(stage: &Stage, to: &Path) -> Result<PathBuf> {
     let wheels = base.join("wheels");
     let mut maturin = Command::new("maturin");
     maturin.args(["build", "--release", "--compatibility", &format!("manylinux_{}_{}", GLIBC.0, GLIBC.1)]);
-    maturin.args(["--compression-level", "9"]);
+    // It is packed anew below.
+    maturin.args(["--compression-level", "1"]);
     maturin.arg("--target-dir").arg(root().join("target")).arg("--out").arg(&wheels);
     must(maturin.current_dir(root().join("python"))).context("`pip install maturin` brings it")?;
     let wheel = fs::read_dir(&wheels)?.filter_map(|entry| Some(entry.ok()?.path())).find(|path| {
         path.file_name()
             .is_some_and(|name| name.to_string_lossy().starts_with(&format!("warploom-{}-", version())))
     });
-    wheel.context("maturin has made no wheel")
+    let wheel = wheel.context("maturin has made no wheel")?;
+    repack(&wheel)?;
+    Ok(wheel)
+}
+
+/// The level that `zip` has for five iterations of Zopfli.
+const LEVEL: i64 = 14;
+
+/// Packs the files of a wheel by Zopfli: 5 % less than deflate's usual search finds, for whoever reads deflate.
+fn repack(wheel: &Path) -> Result<()> {
+    let packed = fs::read(wheel)?;
+    let files = ZipArchive::new(Cursor::new(&packed[..]))?.len();
+    let bar = ProgressBar::new(files as u64).with_message("packing the wheel");
+    let one = |number: usize| -> Result<Vec<u8>> {
+        let mut archive = ZipArchive::new(Cursor::new(&packed[..]))?;
+        let mut file = archive.by_index(number)?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Deflated)
+            .compression_level(Some(LEVEL))
+            .with_zopfli_buffer(Some(1 << 20))
+            .last_modified_time(file.last_modified().unwrap_or_default())
+            .unix_permissions(file.unix_mode().unwrap_or(0o644));
+        let mut alone = ZipWriter::new(Cursor::new(Vec::new()));
+        alone.start_file(file.name()?, options)?;
+        alone.write_all(&text)?;
+        let alone = alone.finish()?.into_inner();
+        bar.inc(1);
+        Ok(alone)
+    };
+    let each = (0..files).into_par_iter().map(one).collect::<Result<Vec<_>>>()?;
+    bar.finish_and_clear();
+    let mut whole = ZipWriter::new(File::create(wheel)?);
+    for alone in each {
+        whole.raw_copy_file(ZipArchive::new(Cursor::new(alone))?.by_index_raw(0)?)?;
+    }
+    whole.finish()?;
+    Ok(())
 }

@@ -6,7 +6,7 @@
 
 use super::cta::Cta;
 use super::pack::{FAIR_TURNS, Outcome, Pack, Position};
-use super::watch::{Others, Watch};
+use super::watch::{Neighbours, Others, Resident, Watch};
 use crate::common::Common;
 use crate::exec::{Grid, LaneTrap};
 use crate::schedule::{Scheduler, SchedulerKind};
@@ -52,6 +52,43 @@ pub(super) fn split<T>(all: &mut [T], index: usize) -> (&mut T, [&mut [T]; 2]) {
     (one, [before, behind])
 }
 
+/// The other CTAs of the host thread, in two parts each: what stands before the one that runs, and behind it.
+struct Elsewhere<'a> {
+    /// Those of the cluster that runs.
+    ctas: [&'a mut [Cta]; 2],
+    clusters: [&'a mut [Cluster]; 2],
+}
+
+impl Neighbours for Elsewhere<'_> {
+    fn all<'s>(&'s self, peers: &'s [Vec<u8>]) -> Vec<Resident<&'s [Pack], &'s [u8]>> {
+        let own = self.ctas.iter().flat_map(|ctas| ctas.iter());
+        let own = own.map(|cta| (cta, peers[cta.rank()].as_slice()));
+        let clusters = self.clusters.iter().flat_map(|clusters| clusters.iter());
+        let of_others = clusters
+            .flat_map(|cluster| cluster.ctas.iter().map(|cta| (cta, cluster.common.shared_of(cta.rank()))));
+        let resident = own.chain(of_others).filter(|(cta, _)| cta.resident().is_some());
+        resident.map(|(cta, shared)| Resident { packs: cta.packs.as_slice(), shared }).collect()
+    }
+
+    fn find<'s>(
+        &'s mut self,
+        block: [u32; 3],
+        peers: &'s mut [Vec<u8>],
+    ) -> Option<Resident<&'s mut [Pack], &'s mut [u8]>> {
+        let is_it = |cta: &&mut Cta| cta.resident() == Some(block);
+        if let Some(cta) = self.ctas.iter_mut().flat_map(|ctas| ctas.iter_mut()).find(is_it) {
+            let shared = peers[cta.rank()].as_mut_slice();
+            return Some(Resident { packs: &mut cta.packs, shared });
+        }
+        let mut clusters = self.clusters.iter_mut().flat_map(|clusters| clusters.iter_mut());
+        clusters.find_map(|Cluster { ctas, common, .. }| {
+            let cta = ctas.iter_mut().find(is_it)?;
+            let shared = common.shared_of_mut(cta.rank());
+            Some(Resident { packs: cta.packs.as_mut_slice(), shared })
+        })
+    }
+}
+
 impl Cluster {
     /// The storage of a cluster. No thread is in it yet.
     pub(crate) fn new(grid: &Grid<'_>, scheduler: SchedulerKind) -> Self {
@@ -87,16 +124,6 @@ impl Cluster {
     /// Warp instructions issued so far.
     pub(crate) fn issued(&self) -> u64 {
         self.ctas.iter().flat_map(|cta| &cta.packs).map(|p| p.issued).sum()
-    }
-
-    /// Its CTAs, and what they have in common.
-    pub(super) fn parts(&self) -> (&[Cta], &Common) {
-        (&self.ctas, &self.common)
-    }
-
-    /// The same, to change what they have.
-    pub(super) fn parts_mut(&mut self) -> (&mut [Cta], &mut Common) {
-        (&mut self.ctas, &mut self.common)
     }
 
     /// A pack by the rank of its CTA and its number.
@@ -144,7 +171,7 @@ impl Cluster {
             let (cta, ctas) = split(&mut self.ctas, rank);
             let (pack, packs) = split(&mut cta.packs, index);
             let clusters = [&mut *clusters_before, &mut *clusters_after];
-            let mut others = Others { packs, ctas, clusters };
+            let mut others = Others { packs, elsewhere: &mut Elsewhere { ctas, clusters } };
             let before = pack.issued;
             let scheduler = self.scheduler.as_mut();
             let outcome = pack.run(grid, &mut self.common, scheduler, watch, &mut others, quantum);

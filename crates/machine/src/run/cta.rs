@@ -41,6 +41,11 @@ impl Cta {
         self.packs.first().filter(|_| self.running > 0).map(|pack| pack.threads.ctaid)
     }
 
+    /// Its number in its cluster.
+    pub(super) fn rank(&self) -> usize {
+        self.packs.first().map_or(0, |pack| pack.threads.rank as usize)
+    }
+
     /// A pack has exited. Returns whether it was the last.
     pub(super) fn exit(&mut self, grid: &Grid<'_>) -> bool {
         self.running -= 1;

@@ -1,9 +1,8 @@
 //! What the threads of a CTA have, for who watches them: see [`crate::inspect`].
 
-use super::cta::Cta;
 use super::frame::Frames;
 use super::pack::{Group, Join, Pack, Wait};
-use super::watch::Around;
+use super::watch::{Around, Resident};
 use crate::common::shared_base;
 use crate::exec::{Exec, Grid, Resolved, Threads, resolve};
 use crate::image::places::Home;
@@ -22,17 +21,9 @@ pub(super) struct Look<'a, 'o> {
 }
 
 impl Look<'_, '_> {
-    /// The other CTAs of the host thread that have threads, each with its shared memory.
-    fn others(&self) -> impl Iterator<Item = (&Cta, &[u8])> {
-        let others = &*self.around.others;
-        let of_cluster = others.ctas.iter().flat_map(|ctas| ctas.iter());
-        let of_cluster =
-            of_cluster.map(|cta| (cta, self.x.peers[cta.packs[0].threads.rank as usize].as_slice()));
-        let of_others = others.clusters.iter().flat_map(|clusters| clusters.iter()).flat_map(|cluster| {
-            let (ctas, common) = cluster.parts();
-            ctas.iter().enumerate().map(|(rank, cta)| (cta, common.shared_of(rank)))
-        });
-        of_cluster.chain(of_others).filter(|(cta, _)| cta.resident().is_some())
+    /// The other CTAs of the host thread that have threads.
+    fn others(&self) -> Vec<Resident<&[Pack], &[u8]>> {
+        self.around.others.elsewhere.all(self.x.peers)
     }
 }
 
@@ -72,7 +63,7 @@ impl State for Look<'_, '_> {
     }
 
     fn resident(&self) -> Vec<[u32; 3]> {
-        let others = self.others().filter_map(|(cta, _)| cta.resident());
+        let others = self.others().into_iter().map(|other| other.packs[0].threads.ctaid);
         std::iter::once(self.x.threads.ctaid).chain(others).collect()
     }
 
@@ -81,12 +72,13 @@ impl State for Look<'_, '_> {
         if x.threads.ctaid == block {
             return Some(self.snapshot(Extent::Cta));
         }
-        let (cta, shared) = self.others().find(|(cta, _)| cta.resident() == Some(block))?;
+        let mut others = self.others().into_iter();
+        let Resident { packs, shared } = others.find(|other| other.packs[0].threads.ctaid == block)?;
         Some(Snapshot {
             block,
-            warps: cta.packs.iter().flat_map(|pack| Side::of(pack, x.grid).warps()).collect(),
+            warps: packs.iter().flat_map(|pack| Side::of(pack, x.grid).warps()).collect(),
             shared: shared.to_vec(),
-            shared_base: shared_base(cta.packs[0].threads.rank, x.grid.shared_start),
+            shared_base: shared_base(packs[0].threads.rank, x.grid.shared_start),
             params: x.grid.params.to_vec(),
         })
     }
@@ -254,27 +246,15 @@ pub(super) fn change(x: &mut Exec<'_>, around: &mut Around<'_, '_>, wanted: &Cha
         }
         return;
     }
-    let rank = |cta: &Cta| cta.packs[0].threads.rank;
     let others = &mut *around.others;
-    let is_it = |cta: &&mut Cta| cta.resident() == Some(block);
     let (packs, shared, base): (&mut [Pack], &mut [u8], u64) = if own {
         let [before, behind] = &mut others.packs;
         let packs = if before.iter().any(|pack| pack.threads.has(warp)) { before } else { behind };
         (packs, x.shared, x.shared_base)
-    } else if let Some(cta) = others.ctas.iter_mut().flat_map(|ctas| ctas.iter_mut()).find(is_it) {
-        let base = shared_base(rank(cta), x.grid.shared_start);
-        let shared = &mut x.peers[rank(cta) as usize];
-        (&mut cta.packs, shared, base)
     } else {
-        let clusters = others.clusters.iter_mut().flat_map(|clusters| clusters.iter_mut());
-        let found = clusters.into_iter().find_map(|cluster| {
-            let (ctas, common) = cluster.parts_mut();
-            Some((ctas.iter_mut().find(is_it)?, common))
-        });
-        let Some((cta, common)) = found else { return };
-        let base = shared_base(rank(cta), x.grid.shared_start);
-        let shared = common.shared_of_mut(rank(cta) as usize);
-        (&mut cta.packs, shared, base)
+        let Some(Resident { packs, shared }) = others.elsewhere.find(block, x.peers) else { return };
+        let base = shared_base(packs[0].threads.rank, x.grid.shared_start);
+        (packs, shared, base)
     };
     let Some(pack) = packs.iter_mut().find(|pack| pack.threads.has(warp)) else { return };
     let warp = (warp - pack.threads.first_warp) as usize;

@@ -7,7 +7,7 @@
 
 use super::frame::Frame;
 use super::pack::{Group, Pack, Step, Wait, interpret_until};
-use super::watch::{Others, Unwatched};
+use super::watch::{Nobody, Others, Unwatched};
 use crate::common::Common;
 use crate::compiled::list_bytes;
 use crate::exec::{Awaited, Exec, Grid, LaneTrap, event};
@@ -194,9 +194,14 @@ impl Pack {
         while let Some(away) = self.groups.iter().position(|g| g.frame != frame && g.wait == Wait::Ready) {
             let group = self.groups.remove(away);
             let mut fuel = SLICE;
-            if let Step::Fault(trap, pc) =
-                self.step(group, grid, common, &mut Unwatched, &mut Others::default(), &mut fuel)
-            {
+            if let Step::Fault(trap, pc) = self.step(
+                group,
+                grid,
+                common,
+                &mut Unwatched,
+                &mut Others { packs: Default::default(), elsewhere: &mut Nobody },
+                &mut fuel,
+            ) {
                 return Err(Failure::Trap(trap, pc));
             }
             if !goes_on() {

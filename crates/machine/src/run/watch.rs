@@ -1,7 +1,5 @@
 //! Who watches the dispatch loop, if anybody does.
 
-use super::cluster::Cluster;
-use super::cta::Cta;
 use super::frame::Frames;
 use super::look::{Look, change};
 use super::pack::{Group, Join, Pack};
@@ -29,14 +27,45 @@ pub(crate) struct Around<'a, 'o> {
     pub(crate) others: &'a mut Others<'o>,
 }
 
-/// What else the host thread has, in two parts each: what stands before the one that runs, and behind it.
-#[derive(Default)]
+/// What else the host thread has.
 pub(crate) struct Others<'a> {
-    /// The packs of the CTA.
+    /// The packs of the CTA, before the one that runs and behind it.
     pub(crate) packs: [&'a mut [Pack]; 2],
-    /// The CTAs of the cluster.
-    pub(crate) ctas: [&'a mut [Cta]; 2],
-    pub(crate) clusters: [&'a mut [Cluster]; 2],
+    pub(crate) elsewhere: &'a mut (dyn Neighbours + 'a),
+}
+
+/// The other CTAs of a host thread that have threads. What runs CTAs implements it: packs, which it knows, know nothing of it.
+pub(crate) trait Neighbours {
+    /// Each of them; `peers` has the shared memory of those in the cluster that runs.
+    fn all<'s>(&'s self, peers: &'s [Vec<u8>]) -> Vec<Resident<&'s [Pack], &'s [u8]>>;
+    /// One of them, to change it.
+    fn find<'s>(
+        &'s mut self,
+        block: [u32; 3],
+        peers: &'s mut [Vec<u8>],
+    ) -> Option<Resident<&'s mut [Pack], &'s mut [u8]>>;
+}
+
+/// A CTA that has threads.
+pub(crate) struct Resident<P, S> {
+    pub(crate) packs: P,
+    pub(crate) shared: S,
+}
+
+/// No other CTA that anybody would look at.
+pub(crate) struct Nobody;
+
+impl Neighbours for Nobody {
+    fn all<'s>(&'s self, _: &'s [Vec<u8>]) -> Vec<Resident<&'s [Pack], &'s [u8]>> {
+        Vec::new()
+    }
+    fn find<'s>(
+        &'s mut self,
+        _: [u32; 3],
+        _: &'s mut [Vec<u8>],
+    ) -> Option<Resident<&'s mut [Pack], &'s mut [u8]>> {
+        None
+    }
 }
 
 /// Nobody watches.

@@ -40,6 +40,9 @@ pub fn tokens(text: &str) -> Vec<Token> {
     let mut place = Place::Statement;
     while lexer.kind != Tok::End {
         between(text, end, lexer.start, &mut found);
+        if place == Place::Line && text[end as usize..lexer.start as usize].contains('\n') {
+            place = Place::Statement;
+        }
         let kind = match lexer.kind {
             Tok::Identifier if place == Place::Statement && is_mnemonic(lexer.text()) => {
                 lexer.opcode();
@@ -56,6 +59,8 @@ pub fn tokens(text: &str) -> Vec<Token> {
             (Tok::Semicolon | Tok::BraceOpen | Tok::BraceClose | Tok::Colon, _) => Place::Statement,
             (Tok::At, _) | (Tok::Not, Place::Guard) => Place::Guard,
             (Tok::Identifier, Place::Guard) => Place::Statement,
+            (Tok::Dot, Place::Statement) if LINES.contains(&lexer.text()) => Place::Line,
+            (_, Place::Line) => Place::Line,
             _ => Place::Within,
         };
         found.push(Token { kind, span: lexer.span() });
@@ -72,7 +77,12 @@ enum Place {
     Statement,
     Guard,
     Within,
+    /// In a directive without a semicolon, which everybody ends with its line.
+    Line,
 }
+
+/// The directives that end without a semicolon.
+const LINES: [&str; 5] = [".version", ".target", ".address_size", ".file", ".loc"];
 
 fn is_mnemonic(text: &str) -> bool {
     Mnemonic::ALL.into_iter().any(|mnemonic| mnemonic.text() == text)
@@ -125,5 +135,13 @@ mod tests {
             (Comment, "é"),
         ];
         assert_eq!(list, expected);
+    }
+    #[test]
+    fn a_directive_without_a_semicolon_ends_with_its_line() {
+        let text = ".target sm_90\n.loc 1 2 0, function_name $L, inlined_at 1 3 4 // mov\n  ret;\n.pragma \"x\"\nret;";
+        let opcodes: Vec<_> =
+            tokens(text).into_iter().filter(|token| token.kind == TokenKind::Opcode).collect();
+        let first = text.find("ret").unwrap() as u32;
+        assert_eq!(opcodes, [Token { kind: TokenKind::Opcode, span: Span::new(first, first + 3) }]);
     }
 }

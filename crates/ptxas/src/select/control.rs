@@ -109,6 +109,7 @@ impl Select<'_> {
             let ty = registers[theirs.index()].ty;
             values.push(match ty.bits() {
                 _ if ty == ScalarType::Pred => return Err("with a predicate".to_owned()),
+                128 => return Err("with 128 bits".to_owned()),
                 64 => self.double(value)?,
                 _ => {
                     let word = self.word(value)?;

@@ -1,0 +1,45 @@
+//! The cases of `tests/run` and `tests/clang` whose kernels our ptxas compiles, as SASS on the machine that executes that.
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use walkdir::WalkDir;
+
+/// Files that fail, and why. One that passes does not belong here.
+const FAIL: [(&str, &str); 5] = [
+    (
+        "tests/run/control/variadic.ptx",
+        "ptxas reads a parameter of a function by a computed address from the constant bank",
+    ),
+    ("tests/run/memory/lanes-of-a-store.ptx", "which lane's wide store stays is not the machine's rule"),
+    ("tests/run/memory/parameters.ptx", "ptxas gives the shared variables of all kernels places in each"),
+    ("tests/run/warp/barrier.ptx", "WARPSYNC waits for lanes at the same instruction, bar.warp.sync at any"),
+    ("tests/run/warp/members.ptx", "ptxas lets lanes with other masks into a match"),
+];
+
+fn main() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // Names of tests, and of files in messages, are paths from the root of the repository.
+    std::env::set_current_dir(&root).expect("the repository is there");
+    let under = |folder: &str, extension: &'static str| {
+        let entries = WalkDir::new(folder).sort_by_file_name().into_iter().filter_map(Result::ok);
+        let paths = entries.map(walkdir::DirEntry::into_path);
+        paths.filter(move |path| path.extension().is_some_and(|e| e == extension)).collect::<Vec<PathBuf>>()
+    };
+    let trials = under("tests/run", "ptx").into_iter().chain(under("tests/clang", "cu")).map(|file| {
+        Trial::test(file.display().to_string(), move || {
+            let ended = filetest::run_file_on_sass(&file, &file.with_extension("ptx"));
+            match (ended, FAIL.iter().find(|(name, _)| Path::new(name) == file)) {
+                (Ok(count), None) => {
+                    println!("{}: {} passed, {} skipped", file.display(), count.passed, count.skipped);
+                    Ok(())
+                }
+                (Err(_), Some(_)) => Ok(()),
+                (Ok(_), Some((_, why))) => Err(Failed::from(format!("it passes, though {why}"))),
+                (Err(why), None) => Err(Failed::from(why)),
+            }
+        })
+        .with_kind("sass")
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+}

@@ -1,0 +1,121 @@
+//! A CTA: its warps in turn, its shared memory, its barriers.
+
+use crate::fault::FaultKind;
+use crate::step::Arrival;
+use crate::storage::{LANES, Reach};
+use crate::warp::{Around, Event, Warp};
+use machine::memory::Buffers;
+
+/// Instructions of a warp before another one has its turn.
+const TURN: u32 = 256;
+
+/// A barrier: who has arrived since it was complete for the last time.
+#[derive(Clone, Default)]
+struct Barrier {
+    threads: u32,
+    /// How many threads complete it; those of all warps that have not exited, if an arrival did not say.
+    expected: Option<u32>,
+    /// Warps that wait here.
+    waiting: Vec<usize>,
+    /// Threads whose predicate held, and threads in all.
+    held: u32,
+    asked: u32,
+    arrival: Option<Arrival>,
+}
+
+/// A CTA that runs.
+pub(crate) struct Cta {
+    pub(crate) block: [u32; 3],
+    shared: Vec<u8>,
+    warps: Vec<Warp>,
+    barriers: Vec<Barrier>,
+}
+
+/// Why a turn ended with a fault: which warp, which instruction, what.
+pub(crate) struct Stopped {
+    pub(crate) warp: u32,
+    pub(crate) place: usize,
+    pub(crate) kind: FaultKind,
+}
+
+impl Cta {
+    pub(crate) fn new(block: [u32; 3], threads: u32, shared: u64) -> Self {
+        let warps = (0..threads.div_ceil(LANES as u32))
+            .map(|number| Warp::new(number, threads - number * LANES as u32))
+            .collect();
+        Self { block, shared: vec![0; shared as usize], warps, barriers: vec![Barrier::default(); 16] }
+    }
+
+    pub(crate) fn has_exited(&self) -> bool {
+        self.warps.iter().all(Warp::has_exited)
+    }
+
+    /// Gives each warp a turn.
+    ///
+    /// # Errors
+    /// If an instruction faults, if nobody can go on, or if the budget is spent.
+    pub(crate) fn turn(
+        &mut self,
+        around: &mut Around<'_>,
+        global: &dyn Buffers,
+        budget: &mut u64,
+    ) -> Result<(), Stopped> {
+        around.block = self.block;
+        let mut moved = false;
+        for index in 0..self.warps.len() {
+            for _ in 0..TURN {
+                let warp = &mut self.warps[index];
+                if !warp.is_ready() {
+                    break;
+                }
+                moved = true;
+                let number = warp.number;
+                let stopped = |(place, kind)| Stopped { warp: number, place, kind };
+                *budget = budget.checked_sub(1).ok_or_else(|| stopped((warp.place(), FaultKind::Budget)))?;
+                around.clock += 1;
+                let mut reach = Reach { global, shared: &mut self.shared };
+                match warp.execute(around, &mut reach).map_err(stopped)? {
+                    None => {}
+                    Some(Event::Yielded) => break,
+                    Some(Event::Arrived { number, threads, arrival, held, active }) => {
+                        let barrier = &mut self.barriers[usize::from(number) % 16];
+                        barrier.threads += LANES as u32;
+                        barrier.expected = barrier.expected.or(threads);
+                        barrier.held += held.count_ones();
+                        barrier.asked += active.count_ones();
+                        barrier.arrival = barrier.arrival.or(Some(arrival));
+                        if arrival != Arrival::Arrive {
+                            barrier.waiting.push(index);
+                        }
+                    }
+                }
+            }
+            self.complete();
+        }
+        if moved || self.has_exited() {
+            return Ok(());
+        }
+        let warp = self.warps.iter().find(|warp| !warp.has_exited());
+        let (warp, place) = warp.map_or((0, 0), |warp| (warp.number, warp.place()));
+        Err(Stopped { warp, place, kind: FaultKind::Deadlock })
+    }
+
+    /// Barriers at which all have arrived let those go on who wait.
+    fn complete(&mut self) {
+        let left = self.warps.iter().filter(|warp| !warp.has_exited()).count() * LANES;
+        for barrier in &mut self.barriers {
+            if barrier.threads == 0 || barrier.threads < barrier.expected.unwrap_or(left as u32) {
+                continue;
+            }
+            let done = std::mem::take(barrier);
+            let truth = match done.arrival {
+                Some(Arrival::And) => done.held == done.asked,
+                _ => done.held > 0,
+            };
+            for warp in done.waiting {
+                self.warps[warp].result = (done.held, truth);
+                self.warps[warp].release();
+            }
+        }
+    }
+}

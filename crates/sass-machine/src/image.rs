@@ -1,0 +1,142 @@
+//! What a cubin holds, for a launch.
+
+use cubin::elf::{Elf, Error};
+use std::collections::BTreeMap;
+
+/// Why a cubin is not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// No cubin that can be read.
+    #[error(transparent)]
+    Damaged(#[from] Error),
+    /// Made by another tool.
+    #[error("`{0}` made this cubin: only code of one's own is executed")]
+    Foreign(String),
+    /// For another architecture.
+    #[error("the code is for sm_{0}; sm_90 is executed")]
+    Architecture(u32),
+    /// A relocation that nothing here carries out.
+    #[error("relocation {0} is not carried out")]
+    Relocation(u32),
+    /// There is not enough memory for its variables.
+    #[error("no memory for the variable `{0}`")]
+    Memory(String),
+}
+
+/// A variable in global memory.
+#[derive(Debug)]
+pub(crate) struct Variable {
+    pub(crate) size: u64,
+    pub(crate) initial: Vec<u8>,
+}
+
+/// Where a variable's address goes: half of it, into the second word of an instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Half {
+    Low,
+    High,
+}
+
+/// A place in a kernel's code that names a variable.
+#[derive(Debug)]
+pub(crate) struct Reference {
+    pub(crate) at: usize,
+    pub(crate) half: Half,
+    pub(crate) variable: String,
+    pub(crate) addend: u64,
+}
+
+/// A kernel's code and what it takes.
+#[derive(Debug)]
+pub(crate) struct Image {
+    pub(crate) code: Vec<u8>,
+    pub(crate) references: Vec<Reference>,
+    /// Bytes of shared memory with the system's KiB.
+    pub(crate) shared: u64,
+}
+
+/// A cubin that has been read.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) kernels: BTreeMap<String, Image>,
+    pub(crate) variables: BTreeMap<String, Variable>,
+    /// Constant bank 3.
+    pub(crate) constants: Vec<u8>,
+}
+
+/// `R_CUDA_ABS32_LO_32` and `R_CUDA_ABS32_HI_32`: bits 32 to 63 of an instruction.
+const LOW: u32 = 0x38;
+const HIGH: u32 = 0x39;
+
+/// What our assembler calls itself in its note.
+const TOOL: &str = "warploom";
+
+/// The tool that wrote it, as its note says.
+fn tool(elf: &Elf) -> Option<String> {
+    let notes = cubin::read::notes(elf).ok()?;
+    Some(notes.iter().find_map(cubin::read::Note::tool)?.tool)
+}
+
+impl Program {
+    /// Reads a cubin of our assembler, or, where the code is the caller's `own`, of any.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(bytes: &[u8], own: bool) -> Result<Self, Refused> {
+        let elf = Elf::parse(bytes)?;
+        let maker = tool(&elf).unwrap_or_default();
+        if !own && maker != TOOL {
+            return Err(Refused::Foreign(maker));
+        }
+        let name =
+            |number: u32| Ok::<_, Error>(String::from_utf8_lossy(elf.section_name(number)?).into_owned());
+        let mut program =
+            Self { kernels: BTreeMap::new(), variables: BTreeMap::new(), constants: Vec::new() };
+        for number in 1..elf.sections.len() as u32 {
+            let section = elf.section(number)?;
+            let called = name(number)?;
+            if called == ".nv.constant3" {
+                program.constants = section.data().to_vec();
+            } else if let Some(kernel) = called.strip_prefix(".text.") {
+                let shared = elf.find(&format!(".nv.shared.{kernel}"));
+                let shared = shared.map_or(Ok(0), |it| elf.section(it).map(|section| section.size()))?;
+                let image = Image { code: section.data().to_vec(), references: Vec::new(), shared };
+                program.kernels.insert(kernel.to_owned(), image);
+            }
+        }
+        let symbols = elf.symbols()?;
+        for symbol in symbols.iter().filter(|symbol| symbol.kind() == 1) {
+            let section = elf.section(u32::from(symbol.section))?;
+            if !name(u32::from(symbol.section))?.starts_with(".nv.global") {
+                continue;
+            }
+            let range = symbol.value as usize..symbol.value.saturating_add(symbol.size) as usize;
+            let initial = section.data().get(range).unwrap_or(&[]).to_vec();
+            let called = String::from_utf8_lossy(elf.symbol_name(symbol)?).into_owned();
+            program.variables.insert(called, Variable { size: symbol.size, initial });
+        }
+        for number in 1..elf.sections.len() as u32 {
+            let called = name(number)?;
+            let of = called.strip_prefix(".rela.text.").or_else(|| called.strip_prefix(".rel.text."));
+            let Some(image) = of.and_then(|kernel| program.kernels.get_mut(kernel)) else { continue };
+            for relocation in elf.relocations(number)? {
+                let half = match relocation.kind {
+                    LOW => Half::Low,
+                    HIGH => Half::High,
+                    kind => return Err(Refused::Relocation(kind)),
+                };
+                let symbol = symbols.get(relocation.symbol as usize);
+                let symbol = symbol.ok_or(Refused::Relocation(relocation.kind))?;
+                let variable = String::from_utf8_lossy(elf.symbol_name(symbol)?).into_owned();
+                let addend = relocation.addend.unwrap_or(0) as u64;
+                image.references.push(Reference { at: relocation.offset as usize, half, variable, addend });
+            }
+        }
+        Ok(program)
+    }
+
+    /// The kernels' names.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.kernels.keys().map(String::as_str)
+    }
+}

@@ -1,0 +1,31 @@
+//! SASS of sm_90, executed on the host: what the cubins of our own [compiler](../../ptxas/src/lib.rs) and of our own assembly
+//! compute, where there is no GPU. docs/ptxas.md says what is executed.
+//!
+//! ```text
+//! cubin ──image──▶ Program: kernels as words, variables, constants
+//!                     │ Loaded: variables have addresses, relocations are carried out
+//!                  decode: a word to a Step, by its text in the table of `sass`
+//!                     │
+//!                  grid ──▶ cta: warps in turn, barriers ──▶ warp: lanes at one place together ──▶ Step: compute | memory | collective
+//! ```
+//!
+//! Functional: an instruction's result is there for the next one. Control codes are not looked at, so that a missing wait for a
+//! scoreboard does not show here; the check of hazards in `cuasm` is for those.
+//!
+//! A vendor's binaries are not its input: what they contain is theirs, and was compiled under terms that may not allow to execute it
+//! elsewhere. A cubin whose tool note does not name our assembler is refused unless the caller says that the code is their own.
+
+mod collective;
+mod cta;
+mod decode;
+mod fault;
+mod grid;
+mod image;
+mod operand;
+mod step;
+mod storage;
+mod warp;
+
+pub use fault::{Fault, FaultKind};
+pub use grid::{Launch, Loaded};
+pub use image::{Program, Refused};
