@@ -333,6 +333,10 @@ fn an_editor_assigns() {
         client.done("stepBack", json!({ "threadId": 1 }));
         client.event("stopped");
     }
+    // Before the line that fills the tile; from there the assignments are not made again.
+    assert_eq!([client.value("i"), client.value("tile[23]")], ["0", "0"]);
+    client.done("next", json!({ "threadId": 1 }));
+    client.event("stopped");
     assert_eq!([client.value("i"), client.value("tile[23]")], ["0", "24"]);
     client.end();
 }
