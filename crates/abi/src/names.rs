@@ -1,9 +1,16 @@
 //! Names as C++ mangles them (Itanium C++ ABI, which device code follows).
 
-/// A name as C++ writes it, or as it is.
+/// A name as C++ writes it, or as it is. ABI tags are left out: no source spells them, and Numba keeps its flags there, 100 characters.
 pub fn demangled(name: &str) -> String {
     let symbol = if name.starts_with("_Z") { cpp_demangle::Symbol::new(name).ok() } else { None };
-    symbol.and_then(|symbol| symbol.demangle().ok()).unwrap_or_else(|| name.to_owned())
+    symbol.and_then(|symbol| symbol.demangle().ok()).map_or_else(|| name.to_owned(), |name| untagged(&name))
+}
+
+/// A demangled name without its ABI tags.
+fn untagged(name: &str) -> String {
+    let mut parts = name.split("[abi:");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |before, part| before + part.split_once(']').map_or("", |(_, behind)| behind))
 }
 
 /// A text in which every mangled name stands as C++ writes it.
@@ -37,5 +44,7 @@ mod tests {
     fn names_are_those_of_the_source() {
         assert_eq!(demangled("_Z5scaleILi4EEvPfi"), "void scale<4>(float*, int)");
         assert_eq!(["k", "_Zx", "_Z"].map(demangled), ["k", "_Zx", "_Z"]);
+        // Numba's, with two tags.
+        assert_eq!(demangled("_ZN4test7reverseB2v1B3cw5E5ArrayIiLi1EE"), "test::reverse(Array<int, 1>)");
     }
 }
