@@ -1,6 +1,6 @@
 //! What every package holds, as a tree below a prefix such as `/usr`.
 
-use super::{Options, llvm, must, runs_with_old_libraries};
+use super::{Options, PROFILE, llvm, must, runs_with_old_libraries, smaller};
 use crate::root;
 use anyhow::{Context, Result};
 use jit::BROUGHT;
@@ -39,10 +39,10 @@ impl Stage {
         stage.put(&library, &format!("lib/warploom/{BROUGHT}"))?;
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo
-            .args(["build", "--release", "--package", "warploom", "--target-dir"])
+            .args(["build", "--profile", PROFILE, "--package", "warploom", "--target-dir"])
             .arg(root().join("target"));
-        must(cargo.current_dir(root()))?;
-        let command = root().join("target/release/warploom");
+        must(smaller(&mut cargo).current_dir(root()))?;
+        let command = root().join("target").join(PROFILE).join("warploom");
         runs_with_old_libraries(&command)?;
         let command = stage.put(&command, "bin/warploom")?;
         must(Command::new(&command).arg("man").arg(stage.folder.join("share/man/man1")))?;

@@ -1,7 +1,7 @@
 //! The wheel: the Python package, the command as a script, and LLVM and the pages as data.
 
 use super::stage::Stage;
-use super::{GLIBC, must, version};
+use super::{GLIBC, PROFILE, must, smaller, version};
 use crate::root;
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
@@ -29,11 +29,13 @@ pub(super) fn make(stage: &Stage, to: &Path) -> Result<PathBuf> {
     }
     let wheels = base.join("wheels");
     let mut maturin = Command::new("maturin");
-    maturin.args(["build", "--release", "--compatibility", &format!("manylinux_{}_{}", GLIBC.0, GLIBC.1)]);
+    maturin.args(["build", "--profile", PROFILE]);
+    maturin.args(["--compatibility", &format!("manylinux_{}_{}", GLIBC.0, GLIBC.1)]);
     // It is packed anew below.
     maturin.args(["--compression-level", "1"]);
     maturin.arg("--target-dir").arg(root().join("target")).arg("--out").arg(&wheels);
-    must(maturin.current_dir(root().join("python"))).context("`pip install maturin` brings it")?;
+    must(smaller(&mut maturin).current_dir(root().join("python")))
+        .context("`pip install maturin` brings it")?;
     let wheel = fs::read_dir(&wheels)?.filter_map(|entry| Some(entry.ok()?.path())).find(|path| {
         path.file_name()
             .is_some_and(|name| name.to_string_lossy().starts_with(&format!("warploom-{}-", version())))
