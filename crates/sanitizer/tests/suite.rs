@@ -9,13 +9,15 @@
 //! allows both orders, where the program has no order of its own. A case without such a directive is clean. What `may`
 //! be reported depends on the schedule: on which values are read, or on which of several races of one cause comes first.
 //! The litmus test that comes with a report has a race by the axioms, and its repaired twin has none.
+//! `missed` is what should be reported and is not, as docs/sanitizer.md says with the reason: a test fails once it is found.
 //! `fresh INDEX BYTES` says that nobody has written the buffer of a parameter.
 
+mod patterns;
 mod schedulers;
 
 use filetest::case::{self, Case};
 use filetest::directive::{Directive, Program};
-use filetest::execute::run_watched;
+use filetest::execute::{Outcome, run_watched};
 use filetest::schedule::Schedule;
 use machine::SchedulerKind;
 use memory_model::answer::{Options, Question};
@@ -25,6 +27,31 @@ use sanitizer::{Checks, Report, Sanitizer, Shape, Suppressions};
 use schedulers::SCHEDULERS;
 use std::path::{Path, PathBuf};
 
+/// A test file: PTX, or the source beside it.
+struct File {
+    program: Program,
+    /// What clang compiled, if marks are lines of that.
+    source: Option<String>,
+}
+
+impl File {
+    fn read(ptx: &Path) -> Result<Self, String> {
+        let source = ptx.with_extension("cu");
+        if source.exists() {
+            let (program, source) = patterns::read(&source, ptx)?;
+            return Ok(Self { program, source: Some(source) });
+        }
+        Ok(Self { program: Program::read(ptx, ptx)?, source: None })
+    }
+
+    fn marked_line(&self, mark: &str, directive: &Directive) -> Option<u32> {
+        match &self.source {
+            Some(source) => patterns::marked_line(source, mark, directive.line),
+            None => self.program.marked_line(mark),
+        }
+    }
+}
+
 /// A report that a file expects.
 #[derive(Debug)]
 struct Expected {
@@ -33,20 +60,23 @@ struct Expected {
     /// Lines of the accesses; `unordered` if either may be the later one.
     lines: Vec<u32>,
     unordered: bool,
+    /// Whether they are lines of what was compiled.
+    in_source: bool,
 }
 
 impl Expected {
-    fn parse(program: &Program, directive: &Directive) -> Result<Self, String> {
+    fn parse(file: &File, directive: &Directive) -> Result<Self, String> {
         let mut words = directive.text.split_whitespace();
         let kind = words.next().ok_or("a kind of report")?.to_owned();
-        let mut expected = Self { kind, missing: None, lines: Vec::new(), unordered: false };
+        let in_source = file.source.is_some();
+        let mut expected = Self { kind, missing: None, lines: Vec::new(), unordered: false, in_source };
         for word in words {
             match word.split_once('=').ok_or_else(|| format!("`{word}`?"))? {
                 ("missing", name) => expected.missing = Some(name.to_owned()),
                 ("at", marks) => {
                     expected.unordered = marks.contains('|');
                     for mark in marks.split([',', '|']) {
-                        let line = program.marked_line(mark);
+                        let line = file.marked_line(mark, directive);
                         expected.lines.push(line.ok_or_else(|| format!("no line is marked {mark}"))?);
                     }
                 }
@@ -57,7 +87,11 @@ impl Expected {
     }
 
     fn is(&self, report: &Report) -> bool {
-        let mut lines = report.lines();
+        let source = |actor: &sanitizer::Actor| Some(actor.location.source.as_ref()?.line);
+        let mut lines = match self.in_source {
+            true => report.actors.iter().filter_map(source).collect(),
+            false => report.lines(),
+        };
         let mut wanted = self.lines.clone();
         if self.unordered {
             lines.sort_unstable();
@@ -76,7 +110,7 @@ fn own(program: &mut Program) -> Vec<(u32, Directive)> {
     let mut own = Vec::new();
     for directive in std::mem::take(&mut program.directives) {
         match directive.name.as_str() {
-            "report" | "may" | "fresh" => own.push((run, directive)),
+            "report" | "may" | "missed" | "fresh" => own.push((run, directive)),
             name => {
                 if name == "run" {
                     run = directive.line;
@@ -94,10 +128,10 @@ fn check(
     own: &[&Directive],
     checks: Checks,
     scheduler: SchedulerKind,
-) -> Result<Vec<Report>, String> {
+) -> Result<(Vec<Report>, Outcome), String> {
     let sanitizer = Sanitizer::new(checks, Suppressions::default());
     let schedule = Schedule { scheduler, threads: 1, debug: false };
-    run_watched(program, case, schedule, &mut |launch, run| {
+    let outcome = run_watched(program, case, schedule, &mut |launch, run| {
         let parameters = launch.kernel.parameters();
         for directive in own.iter().filter(|directive| directive.name == "fresh") {
             let mut words = directive.text.split_whitespace().map(|word| word.parse::<u64>().unwrap());
@@ -126,7 +160,7 @@ fn check(
         sanitizer.finish();
         fault
     })?;
-    Ok(sanitizer.reports())
+    Ok((sanitizer.reports(), outcome))
 }
 
 /// Whether a litmus test that a report comes with has a race, by the axioms.
@@ -140,47 +174,73 @@ fn has_race(text: &str) -> Result<bool, String> {
     Ok(question.race().map_err(|why| why.to_string())?.is_some())
 }
 
-fn judge(file: &Path) -> Result<usize, String> {
-    let mut program = Program::read(file, file)?;
-    let own = own(&mut program);
-    let cases = case::parse(&program)?;
-    for case in &cases {
-        let own: Vec<&Directive> =
-            own.iter().filter(|(line, _)| *line == case.line).map(|(_, directive)| directive).collect();
-        let (mut expected, mut allowed) = (Vec::new(), Vec::new());
-        for directive in own.iter().filter(|directive| directive.name != "fresh") {
-            let one = Expected::parse(&program, directive)
-                .map_err(|why| format!("{}:{}: {why}", program.name, directive.line))?;
-            if directive.name == "report" { expected.push(one) } else { allowed.push(one) }
-        }
-        for scheduler in SCHEDULERS {
-            // Recording what litmus tests need changes nothing else.
-            let recorded = matches!(scheduler, SchedulerKind::RoundRobin | SchedulerKind::Random { seed: 1 });
-            let checks = if recorded { "all,litmus" } else { "all" };
-            let reports = check(&program, case, &own, checks.parse()?, scheduler)?;
-            for (racy, repaired) in reports.iter().filter_map(|report| report.litmus.as_ref()) {
-                for (test, expected) in [(racy, true), (repaired, false)] {
-                    let found = has_race(test).map_err(|why| format!("{why}\n{test}"))?;
-                    if found != expected {
-                        return Err(format!("{}:{}: race: {found}, in\n{test}", program.name, case.line));
-                    }
-                }
-            }
-            let missed = expected.iter().find(|expected| !reports.iter().any(|report| expected.is(report)));
-            let known =
-                |report: &&Report| !expected.iter().chain(&allowed).any(|expected| expected.is(report));
-            let extra = reports.iter().find(known);
-            let at = format!("{}:{} under {scheduler}", program.name, case.line);
-            let all = || reports.iter().map(Report::text).collect::<Vec<_>>().join("\n");
-            if let Some(missed) = missed {
-                return Err(format!("{at}: a miss: {missed:?}\n{}", all()));
-            }
-            if let Some(extra) = extra {
-                return Err(format!("{at}: a false alarm: {}", extra.text()));
-            }
+/// What is wrong with a file, by its cases.
+fn judge(file: &Path) -> Vec<String> {
+    let read = File::read(file).and_then(|mut file| {
+        let own = own(&mut file.program);
+        let cases = case::parse(&file.program)?;
+        Ok((file, own, cases))
+    });
+    let (file, own, cases) = match read {
+        Ok(read) => read,
+        Err(why) => return vec![why],
+    };
+    let judged = cases.iter().map(|case| {
+        let own = own.iter().filter(|(line, _)| *line == case.line).map(|(_, directive)| directive);
+        judge_case(&file, case, &own.collect::<Vec<_>>())
+    });
+    judged.filter_map(Result::err).collect()
+}
+
+fn judge_case(file: &File, case: &Case, own: &[&Directive]) -> Result<(), String> {
+    let program = &file.program;
+    let (mut expected, mut allowed, mut missed) = (Vec::new(), Vec::new(), Vec::new());
+    for directive in own.iter().filter(|directive| directive.name != "fresh") {
+        let one = Expected::parse(file, directive)
+            .map_err(|why| format!("{}:{}: {why}", program.name, directive.line))?;
+        match directive.name.as_str() {
+            "report" => expected.push(one),
+            "missed" => missed.push(one),
+            _ => allowed.push(one),
         }
     }
-    Ok(cases.len())
+    for scheduler in SCHEDULERS {
+        // Recording what litmus tests need changes nothing else.
+        let recorded = matches!(scheduler, SchedulerKind::RoundRobin | SchedulerKind::Random { seed: 1 });
+        let checks = if recorded { "all,litmus" } else { "all" };
+        let (reports, outcome) = check(program, case, own, checks.parse()?, scheduler)?;
+        let wrong = filetest::judge::judge(case, &outcome);
+        if !wrong.is_empty() {
+            let all = wrong.join("\n");
+            return Err(format!("{}:{} under {scheduler}: the result:\n{all}", program.name, case.line));
+        }
+        for (racy, repaired) in reports.iter().filter_map(|report| report.litmus.as_ref()) {
+            for (test, expected) in [(racy, true), (repaired, false)] {
+                let found = has_race(test).map_err(|why| format!("{why}\n{test}"))?;
+                if found != expected {
+                    return Err(format!("{}:{}: race: {found}, in\n{test}", program.name, case.line));
+                }
+            }
+        }
+        let is_found = |expected: &&Expected| reports.iter().any(|report| expected.is(report));
+        if let Some(found) = missed.iter().find(is_found) {
+            let at = format!("{}:{}", program.name, case.line);
+            return Err(format!("{at}: no longer a miss: make it `report`, and mend the docs: {found:?}"));
+        }
+        let missed = expected.iter().find(|expected| !is_found(expected));
+        let known =
+            |report: &&Report| !expected.iter().chain(&allowed).any(|expected| expected.is(report));
+        let extra = reports.iter().find(known);
+        let at = format!("{}:{} under {scheduler}", program.name, case.line);
+        let all = || reports.iter().map(Report::text).collect::<Vec<_>>().join("\n");
+        if let Some(missed) = missed {
+            return Err(format!("{at}: a miss: {missed:?}\n{}", all()));
+        }
+        if let Some(extra) = extra {
+            return Err(format!("{at}: a false alarm: {}", extra.text()));
+        }
+    }
+    Ok(())
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -205,9 +265,8 @@ fn racy_kernels_and_their_clean_twins() {
     let chosen = |file: &PathBuf| file.to_string_lossy().contains(&filter);
     let files: Vec<_> = files(&root().join("tests/sanitizer")).into_iter().filter(chosen).collect();
     assert!(!files.is_empty(), "there are no files");
-    let results = files.iter().map(|file| judge(file));
-    let failures: Vec<String> = results.filter_map(Result::err).collect();
-    assert!(failures.is_empty(), "{} of {} files:\n{}", failures.len(), files.len(), failures.join("\n\n"));
+    let failures: Vec<String> = files.iter().flat_map(|file| judge(file)).collect();
+    assert!(failures.is_empty(), "{} cases:\n{}", failures.len(), failures.join("\n\n"));
 }
 
 /// A program in PTX, and the file that has its directives.
@@ -245,7 +304,7 @@ fn each_report(
     let mut ran = 0;
     for case in case::parse(&program)?.iter().filter(|case| case.end == case::End::Finished) {
         for scheduler in [SchedulerKind::RoundRobin, SchedulerKind::Adversarial] {
-            let reports = check(&program, case, &[], checks, scheduler)?;
+            let (reports, _) = check(&program, case, &[], checks, scheduler)?;
             reports
                 .iter()
                 .for_each(|report| act(format!("{}:{} {scheduler}", program.name, case.line), report));
