@@ -228,8 +228,7 @@ fn judge_case(file: &File, case: &Case, own: &[&Directive]) -> Result<(), String
             return Err(format!("{at}: no longer a miss: make it `report`, and mend the docs: {found:?}"));
         }
         let missed = expected.iter().find(|expected| !is_found(expected));
-        let known =
-            |report: &&Report| !expected.iter().chain(&allowed).any(|expected| expected.is(report));
+        let known = |report: &&Report| !expected.iter().chain(&allowed).any(|expected| expected.is(report));
         let extra = reports.iter().find(known);
         let at = format!("{}:{} under {scheduler}", program.name, case.line);
         let all = || reports.iter().map(Report::text).collect::<Vec<_>>().join("\n");

@@ -232,7 +232,7 @@ template <int bug> __global__ void out_by_bulk(u32 *to) {
 }
 KERNELS_4(out_by_bulk)
 
-// Phases of a barrier: arrive, work on something else, wait. 1: the wait is for the phase before, which is over; 2: one thread
+// Phases of a barrier: arrive, work on something else, wait. 1: the wait comes before the arrival, for the phase before, which is over; 2: one thread
 // arrives twice for another; 3: arriving and waiting are relaxed; 4: who arrives last does not wait.
 //: run phases<0> grid=1 block=64
 //: in out u32[64]
@@ -256,11 +256,11 @@ template <int bug> __global__ void phases(u32 *out) {
     __syncthreads();
     if (bug == 2 && t == 0) mbarrier_arrive(&barrier);
     plain_store(&words[t], t); // <- WRITE
+    if (bug == 1) mbarrier_wait(&barrier, 1);
     if (bug == 3) mbarrier_arrive_relaxed(&barrier);
     else if (bug != 2 || t != 63) mbarrier_arrive(&barrier);
     if (bug == 3) mbarrier_wait_relaxed(&barrier, 0);
-    else if (bug == 1) mbarrier_wait(&barrier, 1);
-    else if (bug != 4 || t < 32) mbarrier_wait(&barrier, 0);
+    else if (bug != 1 && (bug != 4 || t < 32)) mbarrier_wait(&barrier, 0);
     out[t] = plain_load(&words[63 - t]); // <- READ
 }
 KERNELS_5(phases)

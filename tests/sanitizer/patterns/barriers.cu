@@ -7,13 +7,11 @@
 //: in sums u32[2]
 //: out sums u32[2] = 8128 24512
 //: twin tree<1>
-//: report race missing=barrier at=SUM,SUM
-//: report race missing=warp-sync at=SUM,SUM
+//: report race at=SUM,SUM
 //: twin tree<2>
-//: report race missing=barrier at=SUM,SUM
-//: report race missing=warp-sync at=SUM,SUM
+//: report race at=SUM,SUM
 //: twin tree<3>
-//: report race missing=barrier at=SUM|FILL
+//: report race at=SUM|FILL
 template <int bug> __global__ void tree(const u32 *values, u32 *sums) {
     __shared__ u32 part[128];
     const u32 t = threadIdx.x;
@@ -35,11 +33,9 @@ KERNELS_4(tree)
 //: in values u32[64] = 1*64
 //: out values u32[64] = for i: i + 1
 //: twin scan<1>
-//: report race missing=barrier at=TAKE|PUT
-//: may race missing=warp-sync at=TAKE|PUT
+//: report race at=TAKE|PUT
 //: twin scan<2>
-//: report race missing=barrier at=TAKE|PUT
-//: may race missing=warp-sync at=TAKE|PUT
+//: report race at=TAKE|PUT
 template <int bug> __global__ void scan(u32 *values) {
     __shared__ u32 sums[64];
     const u32 t = threadIdx.x;
@@ -61,11 +57,9 @@ KERNELS_3(scan)
 //: in values u32[64] = 1*64
 //: out values u32[64] = for i: i + 1
 //: twin two_buffers<1>
-//: report race missing=barrier at=STEP,STEP
-//: may race missing=warp-sync at=STEP,STEP
+//: report race at=STEP,STEP
 //: twin two_buffers<2>
-//: report race missing=barrier at=STEP,STEP
-//: may race missing=warp-sync at=STEP,STEP
+//: report race at=STEP,STEP
 template <int bug> __global__ void two_buffers(u32 *values) {
     __shared__ u32 sums[2][64];
     const u32 t = threadIdx.x;
@@ -90,13 +84,11 @@ KERNELS_3(two_buffers)
 //: in c u32[256]
 //: out c u32[256] = 32*256
 //: twin product<1>
-//: report race missing=warp-sync at=USE|LOAD_A
-//: report race missing=barrier at=USE|LOAD_B
-//: may race missing=warp-sync at=USE|LOAD_B
+//: report race at=USE|LOAD_A
+//: report race at=USE|LOAD_B
 //: twin product<2>
-//: report race missing=warp-sync at=USE|LOAD_A
-//: report race missing=barrier at=USE|LOAD_B
-//: may race missing=warp-sync at=USE|LOAD_B
+//: report race at=USE|LOAD_A
+//: report race at=USE|LOAD_B
 template <int bug> __global__ void product(const u32 *a, const u32 *b, u32 *c) {
     __shared__ u32 tile_a[8][8], tile_b[8][8];
     const u32 x = threadIdx.x, y = threadIdx.y, column = blockIdx.x * 8 + x, row = blockIdx.y * 8 + y;
@@ -118,10 +110,9 @@ KERNELS_3(product)
 //: in to u32[256]
 //: out to u32[256] = for i: i % 16 * 16 + i / 16
 //: twin transposed<1>
-//: report race missing=barrier at=READ|WRITE
-//: may race missing=warp-sync at=READ|WRITE
+//: report race at=READ|WRITE
 //: twin transposed<2>
-//: report race missing=barrier at=READ|WRITE
+//: report race at=READ|WRITE
 template <int bug> __global__ void transposed(const u32 *from, u32 *to) {
     __shared__ u32 tile[16][17];
     const u32 x = threadIdx.x, y = threadIdx.y;
@@ -161,7 +152,7 @@ KERNELS_3(odd_even)
 //: in values u32[128] = for i: 127 - i
 //: out values u32[128] = for i: i
 //: twin bitonic<1>
-//: report race missing=barrier at=SWAP|LOOK
+//: report race at=SWAP|LOOK
 //: may race
 template <int bug> __global__ void bitonic(u32 *values) {
     __shared__ u32 s[128];
@@ -192,14 +183,11 @@ KERNELS_2(bitonic)
 //: in counts u32[32]
 //: out counts u32[32] = 4*32
 //: twin bins<1>
-//: report race missing=barrier at=COUNT|ZERO
-//: may race missing=warp-sync at=COUNT|ZERO
+//: report race at=COUNT|ZERO
 //: twin bins<2>
-//: report race missing=barrier at=RESULT|COUNT
-//: may race missing=warp-sync at=RESULT|COUNT
+//: report race at=RESULT|COUNT
 //: twin bins<3>
-//: report race missing=barrier at=PLAIN,PLAIN
-//: may race missing=warp-sync at=PLAIN,PLAIN
+//: report race at=PLAIN,PLAIN
 template <int bug> __global__ void bins(const u32 *values, u32 *counts) {
     __shared__ u32 bin[32];
     const u32 t = threadIdx.x;
@@ -219,12 +207,11 @@ KERNELS_4(bins)
 //: in to u32[128]
 //: out to u32[128] = 5*128
 //: twin stencil<1>
-//: report race missing=barrier at=HALO|SUM
-//: may race missing=warp-sync at=HALO|SUM
+//: report race at=HALO|SUM
 //: may unwritten at=SUM
 //: twin stencil<2>
-//: report race missing=barrier at=SUM|TILE
-//: report race missing=barrier at=SUM|HALO
+//: report race at=SUM|TILE
+//: may race at=SUM|HALO
 //: may race missing=warp-sync
 //: may unwritten at=SUM
 template <int bug> __global__ void stencil(const u32 *from, u32 *to) {

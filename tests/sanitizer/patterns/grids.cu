@@ -11,13 +11,13 @@
 //: out sum u32[1] = 1280
 //: out counter u32[1] = 0
 //: twin last_block<1>
-//: report race missing=release at=READ|WRITE
+//: report race at=READ|WRITE
 //: twin last_block<2>
-//: report race missing=acquire at=READ|WRITE
+//: report race at=READ|WRITE
 //: twin last_block<3>
 //: report race at=READ|WRITE
 //: twin last_block<4>
-//: report race missing=barrier at=ASK|TELL
+//: report race at=ASK|TELL
 //: may race
 //: may unwritten
 template <int bug> __global__ void last_block(const u32 *values, u32 *parts, u32 *counter, u32 *sum) {
@@ -48,9 +48,9 @@ KERNELS_5(last_block)
 //: in sums u32[32]
 //: out sums u32[32] = 15*32
 //: twin last_block_by_order<1>
-//: report race missing=acquire at=READ|WRITE
+//: report race at=READ|WRITE
 //: twin last_block_by_order<2>
-//: report race missing=release at=READ|WRITE
+//: report race at=READ|WRITE
 //: twin last_block_by_order<3>
 //: report race missing=scope at=COUNT,COUNT
 //: report race missing=scope at=READ|WRITE
@@ -210,7 +210,7 @@ KERNELS_5(generations)
 //: twin many_readers<1>
 //: report race at=WRITE|READ
 //: twin many_readers<2>
-//: report race at=WRITE|AGAIN
+//: report race at=BEHIND|AGAIN
 template <int bug> __global__ void many_readers(u32 *word, u32 *counter, u32 *got) {
     const u32 seen = plain_load(word); // <- READ
     if (threadIdx.x == 0) got[blockIdx.x] = seen;
@@ -219,7 +219,7 @@ template <int bug> __global__ void many_readers(u32 *word, u32 *counter, u32 *go
         return;
     }
     grid_sync(counter);
-    if (blockIdx.x == 5 && threadIdx.x == 0) plain_store(word, 4);
+    if (blockIdx.x == 5 && threadIdx.x == 0) plain_store(word, 4); // <- BEHIND
     if (bug == 2 && blockIdx.x == 6 && threadIdx.x == 0) got[6] = plain_load(word); // <- AGAIN
 }
 KERNELS_3(many_readers)

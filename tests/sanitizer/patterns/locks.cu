@@ -11,7 +11,7 @@
 //: twin spin<2>
 //: report race missing=release at=WORK,WORK
 //: twin spin<3>
-//: report race missing=scope at=LOCK,LOCK
+//: report race missing=scope at=LOCK|GIVE_BACK
 //: report race missing=scope at=WORK,WORK
 //: may race missing=scope
 //: twin spin<4>
@@ -25,7 +25,7 @@ template <int bug> __global__ void spin(u32 *lock, u32 *total) {
     }
     *total += 1; // <- WORK
     if (bug == 4) plain_store(lock, 0); // <- UNLOCK
-    else store<bug == 2 ? RELAXED : RELEASE, scope>(lock, 0u);
+    else store<bug == 2 ? RELAXED : RELEASE, scope>(lock, 0u); // <- GIVE_BACK
 }
 KERNELS_5(spin)
 
@@ -36,9 +36,9 @@ KERNELS_5(spin)
 //: in total u32[1]
 //: out total u32[1] = 6
 //: twin spin_fenced<1>
-//: report race missing=acquire at=WORK,WORK
+//: report race at=WORK,WORK
 //: twin spin_fenced<2>
-//: report race missing=release at=WORK,WORK
+//: report race at=WORK,WORK
 //: twin spin_fenced<3>
 //: report race at=WORK,WORK
 template <int bug> __global__ void spin_fenced(u32 *lock, u32 *total) {
@@ -89,11 +89,11 @@ KERNELS_5(ticket)
 //: out data u32[2] = 2 2
 //: out seen u32[4] = 1*4
 //: twin readers_and_writers<1>
-//: report race missing=acquire at=READ,WRITE
+//: report race at=READ,WRITE
 //: twin readers_and_writers<2>
-//: report race missing=release at=WRITE,READ
-//: twin readers_and_writers<3>
 //: report race at=WRITE,READ
+//: twin readers_and_writers<3>
+//: report race
 //: may race
 //: twin readers_and_writers<4>
 //: report race at=MEDDLE,MEDDLE
@@ -161,12 +161,12 @@ template <int bug> __global__ void vertex_locks(u32 *locks, u32 *degrees) {
 KERNELS_3(vertex_locks)
 
 // A sequence lock: readers try again if a writer was there. The data are relaxed atomics, since they are read while they are
-// written. Both readers have read before the second round. 1: the data are plain; 2: only the reader's are.
+// written. The second round waits until something has been read. 1: the data are plain; 2: only the reader's are.
 //: run sequence_lock<0> grid=3 block=1
 //: in sequence u32[1]
 //: in data u32[2]
 //: in seen u32[6]
-//: in done u32[1]
+//: in reads u32[1]
 //: out data u32[2] = 3 3
 //: twin sequence_lock<1>
 //: report race at=PLAIN_READ|PLAIN_WRITE
@@ -174,7 +174,7 @@ KERNELS_3(vertex_locks)
 //: twin sequence_lock<2>
 //: report race at=PLAIN_READ|WRITE
 //: may race
-template <int bug> __global__ void sequence_lock(u32 *sequence, u32 *data, u32 *seen, u32 *done) {
+template <int bug> __global__ void sequence_lock(u32 *sequence, u32 *data, u32 *seen, u32 *reads) {
     if (blockIdx.x == 0) {
         for (u32 round = 1; round <= 3; round++) {
             store<RELAXED, GPU>(sequence, round * 2 - 1);
@@ -187,7 +187,7 @@ template <int bug> __global__ void sequence_lock(u32 *sequence, u32 *data, u32 *
                 store<RELAXED, GPU>(&data[1], round);
             }
             store<RELEASE, GPU>(sequence, round * 2);
-            while (load<RELAXED, GPU>(done) != 2) {
+            while (load<RELAXED, GPU>(reads) < 2) {
             }
         }
     } else
@@ -195,11 +195,11 @@ template <int bug> __global__ void sequence_lock(u32 *sequence, u32 *data, u32 *
             const u32 before = load<ACQUIRE, GPU>(sequence);
             const u32 first = bug != 0 ? plain_load(&data[0]) : load<RELAXED, GPU>(&data[0]); // <- PLAIN_READ
             const u32 second = bug != 0 ? plain_load(&data[1]) : load<RELAXED, GPU>(&data[1]);
+            add(reads, 1u);
             fence<GPU>();
             if (before % 2 == 0 && load<RELAXED, GPU>(sequence) == before) {
                 seen[blockIdx.x * 2] = first;
                 seen[blockIdx.x * 2 + 1] = second;
-                add(done, 1u);
                 break;
             }
         }

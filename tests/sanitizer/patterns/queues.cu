@@ -73,7 +73,7 @@ template <int bug> __global__ void tickets(u32 *slots, u32 *turns, u32 *next, u3
 KERNELS_4(tickets)
 
 // A worklist of two sides: all CTAs take from the one and put to the other, and meet between. 1: they meet by relaxed operations; 2: the
-// count of the old side is reset by a plain store before they meet; 3: an item is put behind the barrier.
+// count of the old side is reset by a plain store before they meet.
 //: run two_sides<0> grid=3 block=32
 //: in items u32[256]
 //: in counts u32[2] = 1 0
@@ -85,9 +85,6 @@ KERNELS_4(tickets)
 //: may race
 //: twin two_sides<2>
 //: report race at=COUNT|RESET
-//: twin two_sides<3>
-//: report race at=GET|LATE
-//: may race
 template <int bug> __global__ void two_sides(u32 *items, u32 *counts, u32 *done, u32 *counter) {
     constexpr Order arrive = bug == 1 ? RELAXED : ACQ_REL, wait = bug == 1 ? RELAXED : ACQUIRE;
     const bool first = blockIdx.x == 0 && threadIdx.x == 0;
@@ -106,12 +103,11 @@ template <int bug> __global__ void two_sides(u32 *items, u32 *counts, u32 *done,
         }
         if (bug == 2 && first) plain_store(&counts[from], 0); // <- RESET
         grid_sync<arrive, wait>(counter);
-        if (bug == 3 && first) plain_store(&items[to * 128 + 1], 2); // <- LATE
         if (bug != 2 && first) store<RELAXED, GPU>(&counts[from], 0u);
-        if (bug != 3) grid_sync<arrive, wait>(counter);
+        grid_sync<arrive, wait>(counter);
     }
 }
-KERNELS_4(two_sides)
+KERNELS_3(two_sides)
 
 // Items are taken by many from a list that one CTA has filled. 1: the count is told before the items are there; 2: items are
 // taken by a plain counter.

@@ -16,7 +16,7 @@
 //: twin message<3>
 //: report race missing=release at=READ|WRITE
 //: twin message<4>
-//: report race missing=acquire at=READ|WRITE
+//: report race at=READ|WRITE
 template <int bug> __global__ void message(u32 *data, u32 *flag, u32 *sum) {
     const u32 t = threadIdx.x;
     if (blockIdx.x == 0) {

@@ -207,7 +207,7 @@ KERNELS_2(aggregated)
 //: twin flag<1>
 //: report race at=READ|WRITE
 //: twin flag<2>
-//: report race missing=release at=READ|WRITE
+//: report race at=READ|WRITE
 template <int bug> __global__ void flag(u32 *out) {
     __shared__ u32 data, ready;
     if (threadIdx.x == 0) store<RELAXED, CTA>(&ready, 0u);

@@ -19,7 +19,8 @@ use std::path::Path;
 
 /// The program with its directives, and its source.
 pub(crate) fn read(source: &Path, compiled: &Path) -> Result<(Program, String), String> {
-    let text = |path: &Path| std::fs::read_to_string(path).map_err(|why| format!("{}: {why}", path.display()));
+    let text =
+        |path: &Path| std::fs::read_to_string(path).map_err(|why| format!("{}: {why}", path.display()));
     let name = source.display().to_string();
     let (source_text, ptx) = (text(source)?, text(compiled)?);
     let directives = directives(&source_text, &kernels(&ptx)).map_err(|why| format!("{name}:{why}"))?;
@@ -78,5 +79,8 @@ fn directives(text: &str, kernels: &HashMap<String, String>) -> Result<Vec<Direc
 pub(crate) fn marked_line(source: &str, mark: &str, from: u32) -> Option<u32> {
     let marks = |line: &str| line.split_once("// <-").is_some_and(|(_, name)| name.trim() == mark);
     let behind = source.lines().enumerate().skip(from as usize);
-    behind.map(|(index, line)| (index as u32 + 1, line)).find(|(_, line)| marks(line)).map(|(number, _)| number)
+    behind
+        .map(|(index, line)| (index as u32 + 1, line))
+        .find(|(_, line)| marks(line))
+        .map(|(number, _)| number)
 }
