@@ -35,13 +35,12 @@ struct File {
 }
 
 impl File {
-    fn read(ptx: &Path) -> Result<Self, String> {
-        let source = ptx.with_extension("cu");
-        if source.exists() {
-            let (program, source) = patterns::read(&source, ptx)?;
-            return Ok(Self { program, source: Some(source) });
+    fn read(directives: &Path, ptx: &Path) -> Result<Self, String> {
+        if directives == ptx {
+            return Ok(Self { program: Program::read(ptx, ptx)?, source: None });
         }
-        Ok(Self { program: Program::read(ptx, ptx)?, source: None })
+        let (program, source) = patterns::read(directives, ptx)?;
+        Ok(Self { program, source: Some(source) })
     }
 
     fn marked_line(&self, mark: &str, directive: &Directive) -> Option<u32> {
@@ -87,7 +86,11 @@ impl Expected {
     }
 
     fn is(&self, report: &Report) -> bool {
-        let source = |actor: &sanitizer::Actor| Some(actor.location.source.as_ref()?.line);
+        // That of the outermost call: what is inlined here is CUDA's headers.
+        let source = |actor: &sanitizer::Actor| {
+            let outermost = actor.location.inlined.last().map(|call| &call.at);
+            Some(outermost.or(actor.location.source.as_ref())?.line)
+        };
         let mut lines = match self.in_source {
             true => report.actors.iter().filter_map(source).collect(),
             false => report.lines(),
@@ -175,8 +178,8 @@ fn has_race(text: &str) -> Result<bool, String> {
 }
 
 /// What is wrong with a file, by its cases.
-fn judge(file: &Path) -> Vec<String> {
-    let read = File::read(file).and_then(|mut file| {
+fn judge((directives, ptx): &Compiled) -> Vec<String> {
+    let read = File::read(directives, ptx).and_then(|mut file| {
         let own = own(&mut file.program);
         let cases = case::parse(&file.program)?;
         Ok((file, own, cases))
@@ -261,8 +264,9 @@ fn root() -> PathBuf {
 #[test]
 fn racy_kernels_and_their_clean_twins() {
     let filter = std::env::var("SANITIZER_FILES").unwrap_or_default();
-    let chosen = |file: &PathBuf| file.to_string_lossy().contains(&filter);
-    let files: Vec<_> = files(&root().join("tests/sanitizer")).into_iter().filter(chosen).collect();
+    let chosen = |(file, _): &Compiled| file.to_string_lossy().contains(&filter);
+    let written = files(&root().join("tests/sanitizer")).into_iter().map(beside);
+    let files: Vec<_> = written.chain(by_nvcc("tests/sanitizer/nvcc")).filter(chosen).collect();
     assert!(!files.is_empty(), "there are no files");
     let failures: Vec<String> = files.iter().flat_map(|file| judge(file)).collect();
     assert!(failures.is_empty(), "{} cases:\n{}", failures.len(), failures.join("\n\n"));
@@ -273,24 +277,32 @@ type Compiled = (PathBuf, PathBuf);
 
 /// What clang, nvcc and Triton made of programs that nobody wrote for the sanitizer.
 fn compiled() -> Vec<Compiled> {
-    let beside = |ptx: PathBuf| {
-        let source = ptx.with_extension("cu");
-        (if source.exists() { source } else { ptx.clone() }, ptx)
-    };
     let folders = ["tests/clang", "tests/run/triton"];
     let mut all: Vec<_> = folders.iter().flat_map(|folder| files(&root().join(folder))).map(beside).collect();
+    all.extend(by_nvcc("tests/nvcc"));
+    all
+}
+
+/// A program whose directives are in the source beside it, if there is one.
+fn beside(ptx: PathBuf) -> Compiled {
+    let source = ptx.with_extension("cu");
+    (if source.exists() { source } else { ptx.clone() }, ptx)
+}
+
+/// The sources of a folder whose PTX is never committed, if it has been made.
+fn by_nvcc(folder: &str) -> Vec<Compiled> {
     let corpus = root().join("target/corpus/nvcc");
-    let sources = std::fs::read_dir(root().join("tests/nvcc")).into_iter().flatten().flatten();
+    let sources = std::fs::read_dir(root().join(folder)).into_iter().flatten().flatten();
     let sources =
         sources.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "cu"));
-    for source in sources {
+    let compiled = sources.filter_map(|source| {
         let ptx = corpus.join(source.file_name().unwrap_or_default()).with_extension("ptx");
-        match ptx.exists() {
-            true => all.push((source, ptx)),
-            false => eprintln!("SKIPPED: {}: `cargo xtask corpus --nvcc PATH` makes it", ptx.display()),
+        if !ptx.exists() {
+            eprintln!("SKIPPED: {}: `cargo xtask corpus --nvcc PATH` makes it", ptx.display());
         }
-    }
-    all
+        ptx.exists().then_some((source, ptx))
+    });
+    compiled.collect()
 }
 
 /// Calls for every report of the cases that end well, under two schedulers. How many ran.
