@@ -9,7 +9,6 @@
 //! allows both orders, where the program has no order of its own. A case without such a directive is clean. What `may`
 //! be reported depends on the schedule: on which values are read, or on which of several races of one cause comes first.
 //! The litmus test that comes with a report has a race by the axioms, and its repaired twin has none.
-//! `missed` is what should be reported and is not, as docs/sanitizer.md says with the reason: a test fails once it is found.
 //! `fresh INDEX BYTES` says that nobody has written the buffer of a parameter.
 
 mod patterns;
@@ -113,7 +112,7 @@ fn own(program: &mut Program) -> Vec<(u32, Directive)> {
     let mut own = Vec::new();
     for directive in std::mem::take(&mut program.directives) {
         match directive.name.as_str() {
-            "report" | "may" | "missed" | "fresh" => own.push((run, directive)),
+            "report" | "may" | "fresh" => own.push((run, directive)),
             name => {
                 if name == "run" {
                     run = directive.line;
@@ -197,15 +196,11 @@ fn judge((directives, ptx): &Compiled) -> Vec<String> {
 
 fn judge_case(file: &File, case: &Case, own: &[&Directive]) -> Result<(), String> {
     let program = &file.program;
-    let (mut expected, mut allowed, mut missed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut expected, mut allowed) = (Vec::new(), Vec::new());
     for directive in own.iter().filter(|directive| directive.name != "fresh") {
         let one = Expected::parse(file, directive)
             .map_err(|why| format!("{}:{}: {why}", program.name, directive.line))?;
-        match directive.name.as_str() {
-            "report" => expected.push(one),
-            "missed" => missed.push(one),
-            _ => allowed.push(one),
-        }
+        if directive.name == "report" { expected.push(one) } else { allowed.push(one) }
     }
     for scheduler in SCHEDULERS {
         // Recording what litmus tests need changes nothing else.
@@ -226,10 +221,6 @@ fn judge_case(file: &File, case: &Case, own: &[&Directive]) -> Result<(), String
             }
         }
         let is_found = |expected: &&Expected| reports.iter().any(|report| expected.is(report));
-        if let Some(found) = missed.iter().find(is_found) {
-            let at = format!("{}:{}", program.name, case.line);
-            return Err(format!("{at}: no longer a miss: make it `report`, and mend the docs: {found:?}"));
-        }
         let missed = expected.iter().find(|expected| !is_found(expected));
         let known = |report: &&Report| !expected.iter().chain(&allowed).any(|expected| expected.is(report));
         let extra = reports.iter().find(known);
