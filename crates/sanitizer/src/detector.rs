@@ -443,9 +443,16 @@ impl Detector {
         self.trails.is_some()
     }
 
-    /// What a thread has done since a time, if that is recorded.
-    pub(crate) fn steps(&self, thread: (u32, u16, u32), since: Time) -> Vec<Record> {
-        self.trails.as_ref().map_or_else(Vec::new, |trails| trails.since(thread, since))
+    /// What two threads have done since a time, if that is recorded; of the first one without stores and atomics that a third
+    /// thread's store has followed.
+    pub(crate) fn steps(&self, threads: [(u32, u16, u32); 2], since: Time) -> (Vec<Record>, Vec<Record>) {
+        let Some(trails) = &self.trails else { return Default::default() };
+        let [mut earlier, later] = threads.map(|thread| trails.since(thread, since));
+        earlier.retain(|record| match record.step {
+            Step::Access { key, .. } => !trails.stored(key, record.time, threads),
+            Step::Fence | Step::Barrier(_) => true,
+        });
+        (earlier, later)
     }
 
     /// A strong read takes its value from a strong write.

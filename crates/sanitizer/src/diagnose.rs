@@ -249,7 +249,7 @@ pub(crate) fn race(detector: &mut Detector, who: Who, conflict: &Conflict, targe
     let lane = first_lane(conflict.later.lanes);
     let (since, of) = (conflict.earlier.time, (conflict.earlier.cta, conflict.later.cta));
     let (warp, other) = thread_of(detector, who, &conflict.earlier, lane);
-    let trails = (detector.steps((of.0, warp, other), since), detector.steps((of.1, who.warp, lane), since));
+    let trails = detector.steps([(of.0, warp, other), (of.1, who.warp, lane)], since);
     let shared = matches!(target, Target::Shared(..));
     let homes = [of.0, of.1].map(|cta| home_of(&detector.launches, cta));
     let one_cluster = matches!(homes, [Some(a), Some(b)] if a.shares(b, Scope::Cluster));
