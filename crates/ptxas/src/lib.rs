@@ -6,7 +6,7 @@
 //!                                  cubin ◀──cuasm── text ◀──emit── schedule: control codes ◀──┘
 //! ```
 //!
-//! This is `-O0`: each instruction waits for the one before it. What is not compiled is refused by name, at its place in the
+//! At the lowest [`Level`] each instruction waits for the one before it. What is not compiled is refused by name, at its place in the
 //! PTX.
 
 pub mod allocate;
@@ -22,6 +22,7 @@ use allocate::Shortage;
 use ptx::diagnostic::Diagnostic;
 use ptx::module::{Checked, FuncId, Module};
 use ptx::source::Source;
+pub use schedule::Level;
 
 /// A module that has been compiled.
 #[derive(Debug)]
@@ -59,7 +60,7 @@ const MOST_SHARED: u64 = 48 << 10;
 /// # Errors
 /// What is not compiled, by name and place.
 pub fn compile(module: &Checked<Module>) -> Result<Compiled, Vec<Diagnostic>> {
-    compile_entries(module, |_| true)
+    compile_entries(module, Level::default(), |_| true)
 }
 
 /// Compiles those kernels of a module for sm_90 whose names are wanted.
@@ -68,6 +69,7 @@ pub fn compile(module: &Checked<Module>) -> Result<Compiled, Vec<Diagnostic>> {
 /// What of them is not compiled, by name and place.
 pub fn compile_entries(
     module: &Checked<Module>,
+    level: Level,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let module: &Module = module;
@@ -90,7 +92,7 @@ pub fn compile_entries(
     }
     let mut labels = 0;
     for kernel in &kernels {
-        emit::kernel(kernel, &mut labels, &mut text);
+        emit::kernel(kernel, level, &mut labels, &mut text);
     }
     let assembled =
         cuasm::assemble_with(&Source::new("kernels.cuasm", text.as_str()), cuasm::Options { hazards: true });
