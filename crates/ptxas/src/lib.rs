@@ -1,7 +1,7 @@
 //! PTX to SASS for sm_90: a checked module as a cubin. docs/ptxas.md says what is compiled and how.
 //!
 //! ```text
-//! Checked<Module> ──layout──▶ places ──select──▶ Code over virtual registers ──allocate──▶ hardware registers
+//! Checked<Module> ──layout──▶ places ──select──▶ Code over virtual registers ──forward, allocate──▶ hardware registers
 //!                                                                                             │
 //!                                  cubin ◀──cuasm── text ◀──emit── schedule: control codes ◀──┘
 //! ```
@@ -13,6 +13,7 @@ pub mod allocate;
 pub mod code;
 pub mod codes;
 mod emit;
+mod forward;
 pub mod layout;
 pub mod schedule;
 mod select;
@@ -76,7 +77,7 @@ pub fn compile_entries(
     let mut errors = Vec::new();
     let mut kernels = Vec::new();
     for (id, _) in module.entries().filter(|(_, function)| wanted(&function.name)) {
-        match kernel(module, id) {
+        match kernel(module, id, level) {
             Ok(kernel) => kernels.push(kernel),
             Err(more) => errors.extend(more),
         }
@@ -138,7 +139,7 @@ fn usage(kernel: &emit::Kernel<'_>) -> Usage {
     }
 }
 
-fn kernel(module: &Module, id: FuncId) -> Result<emit::Kernel<'_>, Vec<Diagnostic>> {
+fn kernel(module: &Module, id: FuncId, level: Level) -> Result<emit::Kernel<'_>, Vec<Diagnostic>> {
     let declaration = &module.functions[id.index()];
     let bounds = &declaration.bounds;
     if bounds.blocks_are_clusters {
@@ -151,7 +152,10 @@ fn kernel(module: &Module, id: FuncId) -> Result<emit::Kernel<'_>, Vec<Diagnosti
     let layout = layout::Layout::new(module, id)?;
     // Predicates first where they are fastest; in general registers if there are too many.
     for spread in [false, true] {
-        let selected = select::select(module, &layout, id, spread)?;
+        let mut selected = select::select(module, &layout, id, spread)?;
+        if level == Level::Overlapped {
+            forward::forward(&mut selected.code);
+        }
         if selected.frame > MOST_LOCAL || layout.shared_bytes > MOST_SHARED {
             let text = format!(
                 "the kernel `{}` has more local or static shared memory than a kernel may have",

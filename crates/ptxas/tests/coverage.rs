@@ -52,8 +52,11 @@ fn what_is_refused_is_listed() {
                     let flat = name.replace('/', "__").replace(".ptx", "");
                     for (level, done) in [("O0", Some(done)), ("O3", other.ok())] {
                         let Some(done) = done else { continue };
-                        for (extension, bytes) in [("cubin", &done.cubin[..]), ("cuasm", done.text.as_bytes())] {
-                            fs::write(keep.join(format!("{flat}.{level}.{extension}")), bytes).expect("a folder");
+                        for (extension, bytes) in
+                            [("cubin", &done.cubin[..]), ("cuasm", done.text.as_bytes())]
+                        {
+                            fs::write(keep.join(format!("{flat}.{level}.{extension}")), bytes)
+                                .expect("a folder");
                         }
                     }
                 }

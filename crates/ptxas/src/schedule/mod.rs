@@ -5,7 +5,7 @@ mod overlapped;
 mod serial;
 
 use crate::allocate::Allocation;
-use crate::code::{Code, Line};
+use crate::code::{Code, Instruction, Line};
 
 /// How much is done for speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,11 @@ pub(crate) fn controls(level: Level, code: &Code, allocation: &Allocation) -> Ve
         }
         Level::Overlapped => overlapped::controls(code, allocation),
     }
+}
+
+/// Whether an instruction does nothing but write its results.
+pub(crate) fn is_pure(one: &Instruction) -> bool {
+    one.written > 0 && overlapped::is_pure(one)
 }
 
 /// A mnemonic with its modifiers, without the bits that no text shows.

@@ -24,9 +24,11 @@ const SIMPLE: &[&str] = &[
 /// Of 64-bit floats.
 const DOUBLE: &[&str] = &["DADD", "DMUL", "DFMA", "DSETP"];
 
-/// Cycles until a result is read.
+/// Cycles until a result is read. Of doubles ptxas leaves 10 where other units read them.
 const SIMPLE_CYCLES: u64 = 5;
-const DOUBLE_CYCLES: u64 = 8;
+const DOUBLE_CYCLES: u64 = 10;
+/// More, if units for 64-bit floats or of variable latency read it: ptxas leaves 6 altogether, and with 5 an H100 read old values.
+const MORE_CYCLES: u64 = 1;
 /// Until a predicate is read as a guard.
 const GUARD_CYCLES: u64 = 14;
 /// The most that a stall count can say.
@@ -61,9 +63,7 @@ fn latency(one: &Instruction) -> Latency {
         _ => false,
     };
     // What the text alone names is not followed.
-    let hidden = |operand: &Operand| {
-        matches!(operand, Operand::Text(text) if !["RZ", "PT", "!PT", "URZ"].contains(&text.as_str()))
-    };
+    let hidden = |operand: &Operand| matches!(operand, Operand::Text(text) if !["RZ", "PT", "!PT", "URZ"].contains(&text.as_str()));
     let head = head(&one.name);
     match head {
         "BRA" if name(&one.name) == "BRA" => Latency::Branch,
@@ -73,10 +73,21 @@ fn latency(one: &Instruction) -> Latency {
         }
         _ if SIMPLE.contains(&head) => Latency::Fixed(SIMPLE_CYCLES),
         _ if DOUBLE.contains(&head) => Latency::Fixed(DOUBLE_CYCLES),
-        "LDG" | "LD" | "LDS" | "LDL" | "LDC" | "ATOM" | "ATOMG" | "ATOMS" | "MUFU" | "POPC" | "FLO" | "BREV"
-        | "I2F" | "F2I" | "F2F" | "FRND" | "S2R" => Latency::Variable { result: true },
+        "LDG" | "LD" | "LDS" | "LDL" | "LDC" | "ATOM" | "ATOMG" | "ATOMS" | "MUFU" | "POPC" | "FLO"
+        | "BREV" | "I2F" | "F2I" | "F2F" | "FRND" | "S2R" => Latency::Variable { result: true },
         "STG" | "ST" | "STS" | "STL" => Latency::Variable { result: false },
         _ => Latency::Serial,
+    }
+}
+
+/// Whether an instruction computes registers that all are followed, and does nothing else.
+pub(super) fn is_pure(one: &Instruction) -> bool {
+    match latency(one) {
+        Latency::Fixed(_) => true,
+        Latency::Variable { result } => {
+            result && !matches!(head(&one.name), "LDG" | "LD" | "LDS" | "LDL" | "ATOM" | "ATOMG" | "ATOMS")
+        }
+        Latency::Branch | Latency::Serial => false,
     }
 }
 
@@ -132,17 +143,13 @@ struct Control {
 
 impl Control {
     fn text(self) -> String {
-        let boards: String =
-            (0..BOARDS).map(|board| if self.waits >> board & 1 == 1 { (b'0' + board as u8) as char } else { '-' }).collect();
+        let boards: String = (0..BOARDS)
+            .map(|board| if self.waits >> board & 1 == 1 { (b'0' + board as u8) as char } else { '-' })
+            .collect();
         let board = |board: Option<usize>| board.map_or("-".to_owned(), |board| board.to_string());
         // A long stall needs the bit for it to be 0.
         let long = if self.stall > 11 { "Y" } else { "-" };
-        format!(
-            "[B{boards}:R{}:W{}:{long}:S{:02}]",
-            board(self.operands),
-            board(self.results),
-            self.stall
-        )
+        format!("[B{boards}:R{}:W{}:{long}:S{:02}]", board(self.operands), board(self.results), self.stall)
     }
 }
 
@@ -152,9 +159,8 @@ pub(super) fn controls(code: &Code, allocation: &Allocation) -> Vec<String> {
         Class::General(_) => allocation.of(reg) + u32::from(part),
         Class::Predicate => 256 + allocation.of(reg),
     };
-    let units = |operands: &[Operand]| -> Vec<Unit> {
-        operands.iter().flat_map(operand_units).map(unit).collect()
-    };
+    let units =
+        |operands: &[Operand]| -> Vec<Unit> { operands.iter().flat_map(operand_units).map(unit).collect() };
     let mut out = vec![String::new(); code.lines.len()];
     for block in blocks(code) {
         let mut pending = Pending { all: 0x3f, ..Pending::default() };
@@ -169,8 +175,10 @@ pub(super) fn controls(code: &Code, allocation: &Allocation) -> Vec<String> {
             if latency == Latency::Serial {
                 due = pending.ready.values().fold(due, |due, &(_, guard)| due.max(guard));
             }
+            let far = DOUBLE.contains(&head(&one.name)) || matches!(latency, Latency::Variable { .. });
+            let more = if far { MORE_CYCLES } else { 0 };
             for unit in reads.iter().chain(&writes) {
-                due = pending.ready.get(unit).map_or(due, |&(ready, _)| due.max(ready));
+                due = pending.ready.get(unit).map_or(due, |&(ready, _)| due.max(ready + more));
             }
             if let Some(guard) = guard {
                 due = pending.ready.get(&guard).map_or(due, |&(_, ready)| due.max(ready));
@@ -196,11 +204,10 @@ pub(super) fn controls(code: &Code, allocation: &Allocation) -> Vec<String> {
             }
             // Scoreboards guard no guard that has been read: it is among the operands of whoever writes it.
             let asked: Vec<Unit> = reads.iter().copied().chain(guard).collect();
-            let mut control = Control { waits: pending.waits(&asked, &writes), operands: None, results: None, stall: 1 };
+            let mut control =
+                Control { waits: pending.waits(&asked, &writes), operands: None, results: None, stall: 1 };
             match latency {
                 Latency::Fixed(cycles) => {
-                    let is_double_compare = name(&one.name).starts_with("DSETP");
-                    let cycles = if is_double_compare { cycles.max(DOUBLE_CYCLES) } else { cycles };
                     for &unit in &writes {
                         let guard = if unit >= 256 { now + GUARD_CYCLES } else { now + cycles };
                         pending.ready.insert(unit, (now + cycles, guard));

@@ -480,7 +480,8 @@ impl Select<'_> {
             return Err("of 128 bits from constant memory".to_owned());
         }
         let bytes = op.ty.bytes() as usize;
-        if let (Some(size), false) = (packed(op.ty, op.d.len()), matches!(place.window, Window::Constant(_))) {
+        if let (Some(size), false) = (packed(op.ty, op.d.len()), matches!(place.window, Window::Constant(_)))
+        {
             let width = (bytes * op.d.len() / 4).max(1) as u8;
             let all = self.temporary(width);
             let to = vec![Operand::wide(all, width)];
