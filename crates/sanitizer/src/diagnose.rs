@@ -147,7 +147,7 @@ fn access_of(site: &Site) -> Access {
     }
 }
 
-fn line_of(detector: &Detector, site: u32) -> Option<u32> {
+pub(crate) fn line_of(detector: &Detector, site: u32) -> Option<u32> {
     Some(location_of(detector, detector.sites.get(site)).ptx?.line)
 }
 
@@ -212,7 +212,7 @@ fn missing(detector: &mut Detector, who: Who, conflict: &Conflict) -> (Missing, 
     (Missing::Synchronisation, None)
 }
 
-fn place(target: Target) -> String {
+pub(crate) fn place(target: Target) -> String {
     match target {
         Target::Global(address) => format!("global memory at {address:#x}"),
         Target::Shared(_, place) => format!("shared memory at {place:#x}"),
@@ -249,7 +249,7 @@ pub(crate) fn race(detector: &mut Detector, who: Who, conflict: &Conflict, targe
     let lane = first_lane(conflict.later.lanes);
     let (since, of) = (conflict.earlier.time, (conflict.earlier.cta, conflict.later.cta));
     let (warp, other) = thread_of(detector, who, &conflict.earlier, lane);
-    let trails = (detector.steps((of.0, warp, other), since), detector.steps((of.1, who.warp, lane), since));
+    let trails = detector.steps([(of.0, warp, other), (of.1, who.warp, lane)], since);
     let shared = matches!(target, Target::Shared(..));
     let homes = [of.0, of.1].map(|cta| home_of(&detector.launches, cta));
     let one_cluster = matches!(homes, [Some(a), Some(b)] if a.shares(b, Scope::Cluster));
@@ -307,4 +307,21 @@ pub(crate) fn misuse(detector: &mut Detector, launch: usize, lanes: &[Lanes], mi
     }
     let report = Report::new(kind, title, actors);
     detector.reports.add((kind, sites[0], sites[1]), || report);
+}
+
+/// What is told of two accesses of which locks have shown something.
+pub(crate) fn pair(
+    detector: &Detector,
+    kind: &'static str,
+    conflict: &Conflict,
+    (target, bytes): (Target, u64),
+    missing: (&'static str, String),
+) -> Report {
+    let [a, b] = [&conflict.earlier, &conflict.later].map(|entry| *detector.sites.get(entry.site()));
+    let later = described(&b, conflict.later_access, Some(bytes));
+    let earlier = format!("earlier {}", described(&a, access_of(&a), None));
+    let title = format!("{later} and {} of {}", earlier, place(target));
+    let actors = vec![actor(detector, &conflict.later, later), actor(detector, &conflict.earlier, earlier)];
+    let (missing, allocation) = (Some(missing), allocation(detector, target));
+    Report { missing, allocation, ..Report::new(kind, title, actors) }
 }

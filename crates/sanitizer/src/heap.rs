@@ -1,8 +1,8 @@
 //! Allocations: which bytes nobody has written, what was freed, what has leaked. And what the driver copies.
 
 use crate::accessor::Accessor;
-use crate::clock::Knowledge;
 use crate::detector::{Detector, Target, Who};
+use crate::knowledge::Knowledge;
 use crate::release::Home;
 use crate::report::{Actor, Report};
 use crate::shadow::Entry;
