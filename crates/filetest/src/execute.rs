@@ -10,6 +10,7 @@ use machine::output::Output;
 use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, LoadedModule, Masks};
 use ptx::diagnostic::Diagnostic;
 use ptx::module::{Checked, Module};
+use ptxas::Level;
 use real_gpu::Gpu;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -208,15 +209,25 @@ pub fn run_on_gpu(program: &Program, case: &Case, gpu: &Gpu) -> Result<Outcome, 
 ///
 /// # Errors
 /// If the file is wrong, or the kernel is not compiled.
-pub fn run_cubin_on_gpu(program: &Program, case: &Case, gpu: &Gpu) -> Result<Outcome, NotOnSass> {
+pub fn run_cubin_on_gpu(
+    program: &Program,
+    case: &Case,
+    level: Level,
+    gpu: &Gpu,
+) -> Result<Outcome, NotOnSass> {
     let module = compile(program).map_err(NotOnSass::Wrong)?;
-    let cubin = assemble(program, case, &module)?;
+    let cubin = assemble(program, case, level, &module)?;
     loaded_on_gpu(program, case, gpu, &module, &cubin).map_err(NotOnSass::Wrong)
 }
 
 /// What our `ptxas` makes of a case's kernel.
-fn assemble(program: &Program, case: &Case, module: &Checked<Module>) -> Result<Vec<u8>, NotOnSass> {
-    let compiled = ptxas::compile_entries(module, |name| name == case.kernel).map_err(|refused| {
+fn assemble(
+    program: &Program,
+    case: &Case,
+    level: Level,
+    module: &Checked<Module>,
+) -> Result<Vec<u8>, NotOnSass> {
+    let compiled = ptxas::compile_entries(module, level, |name| name == case.kernel).map_err(|refused| {
         let first = refused.first().map_or_else(String::new, |diagnostic| show(program, diagnostic));
         NotOnSass::NotCompiled(first)
     })?;
@@ -268,13 +279,13 @@ fn loaded_on_gpu(
 ///
 /// # Errors
 /// If the file is wrong, or the cubin; if the kernel is not compiled, or has instructions that are not executed.
-pub fn run_on_sass(program: &Program, case: &Case) -> Result<Outcome, NotOnSass> {
+pub fn run_on_sass(program: &Program, case: &Case, level: Level) -> Result<Outcome, NotOnSass> {
     let at = |why: String| NotOnSass::Wrong(format!("{}:{}: {why}", program.name, case.line));
     let module = compile(program).map_err(NotOnSass::Wrong)?;
     if case.cluster.is_some() {
         return Err(NotOnSass::NotExecuted("clusters".to_owned()));
     }
-    let cubin = assemble(program, case, &module)?;
+    let cubin = assemble(program, case, level, &module)?;
     let options = DeviceOptions { memory_limit: Some(MEMORY), ..DeviceOptions::default() };
     let device = Device::new(case.profile.clone(), options).map_err(|error| at(error.to_string()))?;
     let image = sass_machine::Program::read(&cubin, false).map_err(|error| at(error.to_string()))?;

@@ -1,5 +1,6 @@
 //! The cases of `tests/run` and `tests/clang` whose kernels our ptxas compiles, as SASS on the machine that executes that.
 
+use filetest::Level;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,7 +25,8 @@ fn main() -> ExitCode {
     };
     let trials = under("tests/run", "ptx").into_iter().chain(under("tests/clang", "cu")).map(|file| {
         Trial::test(file.display().to_string(), move || {
-            let ended = filetest::run_file_on_sass(&file, &file.with_extension("ptx"));
+            let at = |level| filetest::run_file_on_sass(&file, &file.with_extension("ptx"), level);
+            let ended = at(Level::Serial).and_then(|_| at(Level::Overlapped));
             match (ended, FAIL.iter().find(|(name, _)| Path::new(name) == file)) {
                 (Ok(count), None) => {
                     println!("{}: {} passed, {} skipped", file.display(), count.passed, count.skipped);

@@ -189,6 +189,32 @@ pub(crate) fn blocks(code: &Code) -> Vec<Block> {
         .collect()
 }
 
+/// The lines that write nothing but what nobody reads, and are pure; in order.
+pub(crate) fn dead_lines(code: &Code, pure: &dyn Fn(&Instruction) -> bool) -> Vec<usize> {
+    let units = Units::new(code);
+    let blocks = blocks(code);
+    if units.count.div_ceil(64) * blocks.len() > MOST_WORDS {
+        return Vec::new();
+    }
+    let mut dead = Vec::new();
+    for (block, out) in blocks.iter().zip(live_out(code, &units, &blocks)) {
+        let mut live = out;
+        for at in block.lines.clone().rev() {
+            let Line::Instruction(one) = &code.lines[at] else { continue };
+            let mut read = false;
+            units.writes(one, &mut |unit| read |= live[unit as usize / 64] >> (unit % 64) & 1 == 1);
+            if !read && pure(one) {
+                dead.push(at);
+                continue;
+            }
+            units.writes(one, &mut |unit| live[unit as usize / 64] &= !(1 << (unit % 64)));
+            units.reads(code, one, &mut |unit| live[unit as usize / 64] |= 1 << (unit % 64));
+        }
+    }
+    dead.sort_unstable();
+    dead
+}
+
 /// Where each register matters; none if it is never named.
 pub fn ranges(code: &Code) -> Vec<Option<Range>> {
     let units = Units::new(code);

@@ -3,7 +3,7 @@
 use crate::allocate::Allocation;
 use crate::code::{Code, Instruction, Line, Shown};
 use crate::layout::Layout;
-use crate::schedule;
+use crate::schedule::{self, Level};
 use crate::select::function_number;
 use ptx::module::{Function, LaunchBounds, Linkage, Module, Relocation, Symbol, VarId, Variable};
 use ptx::types::StateSpace;
@@ -126,7 +126,7 @@ fn data(out: &mut String, bytes: &[u8], size: u64, addresses: &BTreeMap<usize, S
 }
 
 /// One kernel's sections. Labels of all kernels are numbered on from `labels`.
-pub(crate) fn kernel(kernel: &Kernel<'_>, labels: &mut u32, out: &mut String) {
+pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &mut String) {
     let name = &kernel.declaration.name;
     if kernel.layout.shared_bytes > 0 {
         let _ = writeln!(out, "\t.section\t\".nv.shared.{name}\",\"awI\",@nobits\n\t.align\t16");
@@ -147,13 +147,14 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, labels: &mut u32, out: &mut String) {
     }
     let _ = writeln!(out, "\t.kernel\t\"{name}\"{arguments}");
     let base = *labels;
-    for line in &kernel.code.lines {
+    let controls = schedule::controls(level, &kernel.code, &kernel.allocation);
+    for (line, control) in kernel.code.lines.iter().zip(&controls) {
         match line {
             Line::Label(label) => {
                 *labels = (*labels).max(base + label.0);
                 let _ = writeln!(out, ".L_x_{}:", base + label.0);
             }
-            Line::Instruction(one) => instruction(one, kernel, base, out),
+            Line::Instruction(one) => instruction(one, control, kernel, base, out),
         }
     }
     *labels += 1;
@@ -184,11 +185,11 @@ fn bounds(bounds: &LaunchBounds) -> String {
     out
 }
 
-fn instruction(one: &Instruction, kernel: &Kernel<'_>, base: u32, out: &mut String) {
+fn instruction(one: &Instruction, control: &str, kernel: &Kernel<'_>, base: u32, out: &mut String) {
     let place = |reg| kernel.allocation.of(reg);
     // Bits that no text shows stand behind the operands.
     let (name, residue) = one.name.split_at(one.name.find(" &").unwrap_or(one.name.len()));
-    let _ = write!(out, "{} ", schedule::control(name));
+    let _ = write!(out, "{control} ");
     if let Some((guard, not)) = one.guard {
         let _ = write!(out, "@{}P{} ", if not { "!" } else { "" }, place(guard));
     }

@@ -315,7 +315,7 @@ impl Select<'_> {
     }
 
     /// A cut result of 32 bits, as double: the last bit is set if anything was cut off, for a conversion to round.
-    fn to_odd(&mut self, cut: &Cut, sign: Operand) -> Reg {
+    fn rounded_to_odd(&mut self, cut: &Cut, sign: Operand) -> Reg {
         let any = self.flag();
         self.plop(None, any, Operand::Predicate(cut.half, false), Operand::Predicate(cut.more, false), 0xfc);
         let one = self.constant(1);
@@ -335,14 +335,14 @@ impl Select<'_> {
         let cut = self.cut_quotient(positive, by);
         let signs = self.lop(Operand::part(x, 1), Operand::part(y, 1), 0x3c);
         let sign = self.lop(Operand::low(signs), Operand::number(SIGN), 0xc0);
-        let odd = self.to_odd(&cut, Operand::low(sign));
+        let odd = self.rounded_to_odd(&cut, Operand::low(sign));
         Ok(self.one(format!("F2F.F32.F64{rnd}"), vec![double(odd)]))
     }
 
     /// The root of 32 bits of a positive finite number.
     pub(super) fn root_rounded(&mut self, x: Reg, rnd: &str) -> Reg {
         let cut = self.cut_root(x);
-        let odd = self.to_odd(&cut, Operand::zero());
+        let odd = self.rounded_to_odd(&cut, Operand::zero());
         self.one(format!("F2F.F32.F64{rnd}"), vec![double(odd)])
     }
 }

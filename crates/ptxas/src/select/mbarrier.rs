@@ -58,13 +58,7 @@ impl Select<'_> {
                 Ok(())
             }
             Op::MbarrierWait(op) => self.behind_guard(|this| this.wait_for_phase(op)),
-            Op::CpAsyncMbarrierArrive(op) => self.in_shared(&op.addr).map(|at| {
-                if !op.noinc {
-                    self.syncs("RED.A0T1", None, at, Operand::zero());
-                }
-                let kind = if op.noinc { "ARVCNT" } else { "TRANSCNT" };
-                self.effect(format!("ARRIVES.LDGSTSBAR.64.{kind}"), vec![], vec![beside(at)]);
-            }),
+            Op::CpAsyncMbarrierArrive(op) => self.behind_guard(|this| this.arrive_behind_copies(op)),
             _ => return None,
         })
     }
@@ -130,6 +124,23 @@ impl Select<'_> {
         if let Some(to) = to {
             self.set(op.d, to);
         }
+        Ok(())
+    }
+
+    /// The arrival of each thread's copies. The unit takes the address from a uniform register alone.
+    fn arrive_behind_copies(&mut self, op: &i::CpAsyncMbarrierArrive) -> Done {
+        let at = self.in_shared(&op.addr)?;
+        let kind = if op.noinc { "ARVCNT" } else { "TRANSCNT" };
+        self.one_by_one(|this, mine| {
+            let guard = Some((mine, false));
+            let text = |text: &str| Operand::Text(text.to_owned());
+            this.code.push(guard, "R2UR", vec![text("UR8")], vec![Operand::low(at)]);
+            if !op.noinc {
+                let read = vec![text("[UR8]"), Operand::zero()];
+                this.code.push(guard, "SYNCS.ARRIVE.TRANS64.RED.A0T1", vec![Operand::zero()], read);
+            }
+            this.code.push(guard, format!("ARRIVES.LDGSTSBAR.64.{kind}"), vec![], vec![text("[UR8]")]);
+        });
         Ok(())
     }
 

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! So what stands between must name the same registers wherever it stands: a kind has registers of its own in the whole kernel,
-//! into which operands are copied. Lanes with another mask are not among them. That ptxas does this at its `-O0` was seen in
-//! its output.
+//! into which operands are copied. The mask is in one register in the whole kernel too: with others an H100 waited for ever.
+//! Lanes with another mask are not among them. That ptxas does this at its `-O0` was seen in its output.
 
 use super::{Done, Select};
 use crate::code::{Class, Operand, Reg};
@@ -70,8 +70,10 @@ impl Select<'_> {
                 self.code.push(None, "WARPSYNC.COLLECTIVE.ALL", vec![], vec![Operand::Target(behind)]);
             }
             Members::Of(mask) => {
-                let mask = self.one("MOV", vec![mask]);
-                let read = vec![Operand::low(mask), Operand::Target(behind)];
+                let class = Class::General(1);
+                let own = self.convention("members", &[(class, mask.clone())], &[]).given[0];
+                self.copy(own, class, mask);
+                let read = vec![Operand::low(own), Operand::Target(behind)];
                 self.code.push(None, "WARPSYNC.COLLECTIVE", vec![], read);
             }
         }

@@ -38,6 +38,16 @@ pub(super) struct Place {
     offset: i64,
 }
 
+/// The modifier of an access to several elements that are narrower than a register.
+fn packed(ty: ScalarType, elements: usize) -> Option<&'static str> {
+    match (elements, ty.bits(), ty.bits() as usize * elements) {
+        (2.., 8 | 16, 16) => Some(".U16"),
+        (2.., 8 | 16, 32) => Some(""),
+        (2.., 8 | 16, 64) => Some(".64"),
+        _ => None,
+    }
+}
+
 impl Place {
     /// An address in shared memory.
     pub(super) fn shared(at: Reg) -> Self {
@@ -144,13 +154,30 @@ impl Select<'_> {
 
     /// Values of 16 bits, two in a register, the first below.
     pub(super) fn packed_halves(&mut self, values: &[Value]) -> Result<Vec<Operand>, Refusal> {
+        let elements = values.iter().map(|value| self.word(value)).collect::<Result<_, _>>()?;
+        Ok(self.packed_words(elements, 16))
+    }
+
+    /// Elements of 8 or 16 bits put together, the first lowest.
+    fn packed_words(&mut self, elements: Vec<Operand>, bits: u32) -> Vec<Operand> {
         let mut words = Vec::new();
-        for two in values.chunks(2) {
-            let low = self.word(&two[0])?;
-            let high = two.get(1).map_or(Ok(Operand::zero()), |value| self.word(value))?;
-            words.push(Operand::low(self.one("PRMT", vec![low, Operand::number(0x5410), high])));
+        if bits == 16 {
+            for two in elements.chunks(2) {
+                let high = two.get(1).cloned().unwrap_or(Operand::zero());
+                let read = vec![two[0].clone(), Operand::number(0x5410), high];
+                words.push(Operand::low(self.one("PRMT", read)));
+            }
+            return words;
         }
-        Ok(words)
+        for four in elements.chunks(4) {
+            let mut all = Operand::zero();
+            for (element, order) in four.iter().zip([0x3214, 0x3240, 0x3410, 0x4210]) {
+                let read = vec![all, Operand::number(order), element.clone()];
+                all = Operand::low(self.one("PRMT", read));
+            }
+            words.push(all);
+        }
+        words
     }
 
     /// A value of 128 bits.
@@ -178,15 +205,8 @@ impl Select<'_> {
             }
             16 => words = self.packed_halves(&op.a)?,
             8 => {
-                for four in op.a.chunks(4) {
-                    let mut all = Operand::zero();
-                    for (at, value) in four.iter().enumerate() {
-                        let byte = self.word(value)?;
-                        let order = [0x3214, 0x3240, 0x3410, 0x4210][at];
-                        all = Operand::low(self.one("PRMT", vec![all, Operand::number(order), byte]));
-                    }
-                    words.push(all);
-                }
+                let elements = op.a.iter().map(|value| self.word(value)).collect::<Result<_, _>>()?;
+                words = self.packed_words(elements, 8);
             }
             _ => return Err("of parts of this size".to_owned()),
         }
@@ -456,7 +476,28 @@ impl Select<'_> {
             Window::Local => ("LDL", ""),
             Window::Constant(_) => ("LDC", ""),
         };
+        if matches!(place.window, Window::Constant(_)) && op.ty.bits() == 128 {
+            return Err("of 128 bits from constant memory".to_owned());
+        }
         let bytes = op.ty.bytes() as usize;
+        if let (Some(size), false) = (packed(op.ty, op.d.len()), matches!(place.window, Window::Constant(_)))
+        {
+            let width = (bytes * op.d.len() / 4).max(1) as u8;
+            let all = self.temporary(width);
+            let to = vec![Operand::wide(all, width)];
+            self.effect(format!("{name}{size}{modifiers}"), to, vec![place.operand(0)]);
+            if !matches!(place.window, Window::Shared | Window::Local) {
+                self.acquired(op.order, op.scope);
+            }
+            for (index, &def) in op.d.iter().enumerate() {
+                let bit = index as u32 * op.ty.bits();
+                let word = Operand::part(all, (bit / 32) as u8);
+                let read = vec![Operand::zero(), Operand::number(bit % 32), word];
+                let value = self.one("SHF.R.U32.HI", read);
+                self.set_extended(def, value, op.ty);
+            }
+            return Ok(());
+        }
         let whole = match place.window {
             Window::Constant(_) => None,
             _ => size(op.ty, op.d.len()),
@@ -519,6 +560,17 @@ impl Select<'_> {
                 };
                 words.push(word);
             }
+        }
+        if let Some(size) = packed(op.ty, op.b.len()) {
+            let words = self.packed_words(words, op.ty.bits());
+            let width = words.len() as u8;
+            let from = self.temporary(width);
+            for (part, word) in words.into_iter().enumerate() {
+                self.code.push(None, "MOV", vec![Operand::part(from, part as u8)], vec![word]);
+            }
+            let read = vec![place.operand(0), Operand::wide(from, width)];
+            self.effect(format!("{name}{size}{modifiers}"), vec![], read);
+            return Ok(());
         }
         let step = if size(op.ty, op.b.len()).is_some() { op.b.len() } else { 1 };
         let each = (bytes * step / 4).max(1);

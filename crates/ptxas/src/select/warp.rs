@@ -19,7 +19,10 @@ impl Select<'_> {
         Some(match op {
             Op::BarWarpSync(op) => self.behind_guard(|this| {
                 let mask = this.word(&op.membermask)?;
-                this.meet("bar.warp.sync", Members::Of(mask), vec![], &[], |_, _, _| {});
+                // With nothing in between the lanes never come out, on an H100.
+                this.meet("bar.warp.sync", Members::Of(mask), vec![], &[], |this, _, _| {
+                    this.code.push(None, "NOP", vec![], vec![]);
+                });
                 Ok(())
             }),
             Op::Shfl(op) => self.behind_guard(|this| this.shuffle(op)),
@@ -78,14 +81,14 @@ impl Select<'_> {
         let found = self.meet("ELECT", Members::Of(mask), vec![], &results, |this, _, results| {
             let written = vec![Operand::Predicate(results[1], false), Operand::Text(UNIFORM.to_owned())];
             this.code.push(None, "ELECT", written, vec![Operand::always(false)]);
-            this.from_uniform(results[0]);
+            this.take_uniform(results[0]);
         });
         self.set(op.d, found[0]);
         self.set_flag(op.p, found[1]);
         Ok(())
     }
 
-    fn from_uniform(&mut self, to: Reg) {
+    fn take_uniform(&mut self, to: Reg) {
         self.code.push(None, "MOV", vec![Operand::low(to)], vec![Operand::Text(UNIFORM.to_owned())]);
     }
 
@@ -164,7 +167,7 @@ impl Select<'_> {
             self.meet(&name, Members::Of(mask), vec![(WORD, a)], &[WORD], |this, given, results| {
                 let written = vec![Operand::Text(UNIFORM.to_owned())];
                 this.code.push(None, name.as_str(), written, vec![Operand::low(given[0])]);
-                this.from_uniform(results[0]);
+                this.take_uniform(results[0]);
             });
         self.set(op.d, results[0]);
         Ok(())

@@ -1,8 +1,8 @@
-//! Control codes of `-O0`: nothing overlaps. Every instruction waits for both scoreboards and stalls for 15 cycles; one whose
+//! Control codes where nothing overlaps. Every instruction waits for both scoreboards and stalls for 15 cycles; one whose
 //! latency varies sets a scoreboard when its operands have been read and another when its result is there.
 
 /// Mnemonics, up to their first modifier, whose results have no fixed latency.
-const VARIABLE: &[&str] = &[
+pub(super) const VARIABLE: &[&str] = &[
     "LDC",
     "LDG",
     "LD",
@@ -38,7 +38,7 @@ const VARIABLE: &[&str] = &[
 ];
 
 /// The same, without a result.
-const WITHOUT_RESULT: &[&str] = &[
+pub(super) const WITHOUT_RESULT: &[&str] = &[
     "STG",
     "ST",
     "STS",
@@ -62,7 +62,7 @@ const WITHOUT_RESULT: &[&str] = &[
 ];
 
 /// The control code of an instruction.
-pub fn control(name: &str) -> &'static str {
+pub(super) fn control(name: &str) -> &'static str {
     let head = name.split('.').next().unwrap_or(name);
     match head {
         _ if VARIABLE.contains(&head) => "[B01----:R1:W0:Y:S15]",
