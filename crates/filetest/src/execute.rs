@@ -262,10 +262,11 @@ pub fn run_on_sass(program: &Program, case: &Case) -> Result<Outcome, NotOnSass>
         dynamic_shared: case.shared,
         params: &placed.params,
         budget: case.budget,
+        timed: false,
     };
-    let end = match loaded.launch(&launch) {
-        Ok(()) => End::Finished,
-        Err(fault) => End::Stopped(fault.to_string()),
+    let end = match loaded.launch(&launch).fault {
+        None => End::Finished,
+        Some(fault) => End::Stopped(fault.to_string()),
     };
     Ok(Outcome { end, printed: None, memory: placed.contents(case, &engine).map_err(at)? })
 }
