@@ -30,7 +30,7 @@ def main():
         source = floats.seeded(name)
         count = 2 if name.endswith("x2") else 4
         # Around the format's range, its subnormals and what is too large.
-        inputs = [[source.getrandbits(1) << 31 | source.randrange(127 - fmt.bias - fmt.mantissa - 1, 129 + min(fmt.bias, 8)) << 23
+        inputs = [[source.getrandbits(1) << 31 | source.randrange(max(0, 127 - fmt.bias - fmt.mantissa - 1), 129 + min(fmt.bias, 8)) << 23
                    | source.getrandbits(23) for _ in range(count)] for _ in range(32)]
         random = [source.getrandbits(32) for _ in range(32)]
         outputs = []
