@@ -22,7 +22,7 @@
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
 //! | `detector`, `weak`, `scattered`, `strong`, `counters` | accesses of warps; those without an order, the usual ones with one |
 //! | `order` | fences, barriers, mbarriers |
-//! | `copies` | asynchronous copies |
+//! | `copies`, `told` | asynchronous copies; accesses that no instruction names by an address for each lane |
 //! | `heap` | allocations, use after free, leaks |
 //! | `diagnose`, `litmus`, `trail`, `report`, `suppress` | what people are told |
 //!
@@ -56,18 +56,19 @@ mod site;
 mod state;
 mod strong;
 mod suppress;
+mod told;
 mod trail;
 mod weak;
 mod words;
 
-pub use report::{Actor, Allocation, Checks, Report, Seen};
+pub use report::{Actor, Allocation, Checks, Host, Report, Seen};
 pub use suppress::Suppressions;
 
 use clock::Knowledge;
 use detector::Detector;
 use machine::fault::Access;
-use machine::observe::{Happening, Issue, Observer};
-use machine::{Fault, SchedulerKind};
+use machine::observe::{Happening, Issue, Lanes, Observer};
+use machine::{Fault, SchedulerKind, Trap};
 use ptx::module::{Checked, FuncId, Module};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -100,12 +101,21 @@ pub struct Shape<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Moment(Knowledge);
 
+/// What `griddepcontrol.wait` waits for, once it is complete.
+pub type Whole = Arc<dyn Fn() -> Moment + Send + Sync>;
+
 /// One launch, as an observer of the machine. Run it on one host thread.
-#[derive(Debug)]
 pub struct Watch<'a> {
     sanitizer: &'a Sanitizer,
     launch: usize,
     module: u32,
+    whole: Option<Whole>,
+}
+
+impl std::fmt::Debug for Watch<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch").field("launch", &self.launch).finish_non_exhaustive()
+    }
 }
 
 impl Sanitizer {
@@ -116,8 +126,19 @@ impl Sanitizer {
         Self { detector: Mutex::new(detector) }
     }
 
+    /// The same where kernels go on after bad accesses, at so many different instructions.
+    pub fn keeping_going(self, most: usize) -> Self {
+        self.detector().forgives = most;
+        self
+    }
+
     fn detector(&self) -> MutexGuard<'_, Detector> {
         self.detector.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it looks for races.
+    pub fn looks_for_races(&self) -> bool {
+        self.detector().checks.race
     }
 
     /// A launch begins, after everything that has happened so far.
@@ -147,9 +168,9 @@ impl Sanitizer {
             cluster: shape.cluster,
             first,
             knowledge: after.0.clone(),
-            ended: None,
+            ..state::Launch::default()
         });
-        Watch { sanitizer: self, launch, module: number }
+        Watch { sanitizer: self, launch, module: number, whole: None }
     }
 
     /// Now: after everything that has happened so far.
@@ -165,6 +186,21 @@ impl Sanitizer {
     /// The host has freed memory.
     pub fn freed(&self, address: u64) {
         self.detector().freed(address);
+    }
+
+    /// How often a pool has given away memory at an address.
+    pub fn times_taken(&self, address: u64) -> u32 {
+        self.detector().times_taken(address)
+    }
+
+    /// Memory is freed that a pool keeps, so that accesses still find it; when that was asked for it had been given away so often.
+    pub fn gave_back(&self, address: u64, bytes: u64, times: u32) {
+        self.detector().gave_back(address, bytes, times);
+    }
+
+    /// A pool has given memory away.
+    pub fn taken(&self, address: u64, bytes: u64) {
+        self.detector().taken(address, bytes);
     }
 
     /// A copy or a fill that the program asked for reads and writes memory, after a moment. What comes after it.
@@ -219,6 +255,24 @@ pub fn other_schedules(all: u32) -> impl Iterator<Item = SchedulerKind> {
 }
 
 impl Watch<'_> {
+    /// The same of a launch that may have begun before what is before it was over, and knows of that only behind
+    /// `griddepcontrol.wait`.
+    pub fn begun_early(self, whole: Whole) -> Self {
+        self.sanitizer.detector().launches[self.launch].early = true;
+        Self { whole: Some(whole), ..self }
+    }
+
+    /// Bytes between these addresses are other ones than when the launch began. What of them nothing that is watched has written,
+    /// the program has, meanwhile.
+    pub fn changed(&self, ranges: &[(u64, u64)]) {
+        self.sanitizer.detector().changed_by_program(self.launch, ranges);
+    }
+
+    /// Where on the host the kernel was launched.
+    pub fn launched_at(&self, host: &Host) {
+        self.sanitizer.detector().launches[self.launch].host = Some(Arc::clone(host));
+    }
+
     /// The launch is over. What comes after it is after this moment, if it is ordered after the launch.
     pub fn end(self) -> Moment {
         let mut detector = self.sanitizer.detector();
@@ -243,6 +297,9 @@ impl Observer for Watch<'_> {
                 detector.finish_copy(self.launch, None);
             }
             detector.issue(self.launch, issue);
+            if !detector.pooled.is_empty() {
+                detector.look_for_freed(self.launch, issue);
+            }
         }
     }
 
@@ -252,11 +309,26 @@ impl Observer for Watch<'_> {
         site.action != site::Action::None
     }
 
+    fn forgives(&self) -> bool {
+        let detector = self.sanitizer.detector();
+        detector.checks.memory && detector.forgives > 0
+    }
+
+    fn forgive(&self, trap: &Trap, lanes: Lanes) -> bool {
+        let mut detector = self.sanitizer.detector();
+        detector.finish_copy(self.launch, None);
+        detector.forgive(self.launch, trap, lanes)
+    }
+
     fn happening(&self, happening: &Happening<'_>) {
         let mut detector = self.sanitizer.detector();
         let continues = matches!(happening, Happening::BulkAccess { .. } | Happening::Mbarrier { .. });
         if !continues {
             detector.finish_copy(self.launch, None);
+        }
+        if let (Happening::GridsComplete(lanes), Some(whole)) = (happening, &self.whole) {
+            let Moment(knowledge) = whole();
+            detector.grids_complete(self.launch, *lanes, &knowledge);
         }
         detector.happening(self.launch, happening);
     }
