@@ -398,7 +398,7 @@ impl Observer for Watching<'_> {
             return;
         }
         if let &Happening::Began { kernel, launches, grid, block, cluster, .. } = happening {
-            state.ctas.begin(Grid { number: 0, kernel: kernel.id(), extent: grid, block, cluster });
+            state.ctas.begin(Grid { number: 0, kernel, extent: grid, block, cluster });
             (state.block, state.whole) = (None, state.whole || launches);
         }
         let grid = state.ctas.grid.number;

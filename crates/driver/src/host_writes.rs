@@ -28,7 +28,6 @@ pub(crate) struct Found<'a> {
 impl<'a> Found<'a> {
     /// Keeps what is there, if nothing else uses memory meanwhile.
     pub(crate) fn now(checking: &'a Checking, process: &Process) -> Option<Self> {
-        let begun = checking.lone().filter(|_| checking.looks_for_races())?;
         let of_both = |kind| matches!(kind, MemoryKind::Host | MemoryKind::Managed);
         let mut left = BYTES;
         let mut ranges = Vec::new();
@@ -38,9 +37,11 @@ impl<'a> Found<'a> {
                 ranges.push((allocation.address, allocation.bytes));
             }
         }
-        if ranges.is_empty() {
+        // Where there is nothing nobody must be asked: launches under other schedules keep others from beginning.
+        if ranges.is_empty() || !checking.looks_for_races() {
             return None;
         }
+        let begun = checking.lone()?;
         let memory = Arc::clone(process.common().ok()?);
         let read = |(address, bytes)| Some((address, read(&memory, address, bytes)?));
         let contents = ranges.into_iter().filter_map(read).collect();

@@ -80,6 +80,18 @@ pub fn run_file_on_gpu(file: &Path, ptx: &Path, gpu: &real_gpu::Gpu) -> Result<E
     elsewhere(file, ptx, gpu.name(), |program, case| execute::run_on_gpu(program, case, gpu).map(Some))
 }
 
+/// Runs every case of a file on a GPU by the cubins of our own compiler: the GPU judges those.
+///
+/// # Errors
+/// What differs, for people.
+pub fn run_file_as_cubin_on_gpu(file: &Path, ptx: &Path, gpu: &real_gpu::Gpu) -> Result<Elsewhere, String> {
+    elsewhere(file, ptx, gpu.name(), |program, case| match execute::run_cubin_on_gpu(program, case, gpu) {
+        Ok(outcome) => Ok(Some(outcome)),
+        Err(execute::NotOnSass::NotCompiled(_) | execute::NotOnSass::NotExecuted(_)) => Ok(None),
+        Err(execute::NotOnSass::Wrong(why)) => Err(why),
+    })
+}
+
 /// Runs every case of a file as SASS of our own compiler, on the machine that executes that.
 ///
 /// # Errors

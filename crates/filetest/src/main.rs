@@ -5,7 +5,7 @@
 
 use clap::{Parser, ValueEnum};
 use filetest::schedule::Choice;
-use filetest::{record, run_file, run_file_on_gpu, run_file_on_sass};
+use filetest::{record, run_file, run_file_as_cubin_on_gpu, run_file_on_gpu, run_file_on_sass};
 use real_gpu::Gpu;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -32,6 +32,8 @@ enum Engine {
     Machine,
     /// This machine's NVIDIA GPU.
     Cuda,
+    /// The same by what our ptxas makes of the kernels, instead of NVIDIA's.
+    CudaSass,
     /// The virtual GPU's machine for SASS, on what our ptxas makes of the kernels.
     Sass,
 }
@@ -70,7 +72,7 @@ fn run(arguments: &Arguments) -> Result<usize, String> {
     }
     let mut failed = 0;
     match arguments.engine {
-        Engine::Machine | Engine::Sass if arguments.record => {
+        Engine::Machine | Engine::Sass | Engine::CudaSass if arguments.record => {
             return Err("values are recorded from a GPU: --engine cuda".into());
         }
         Engine::Machine => {
@@ -86,19 +88,23 @@ fn run(arguments: &Arguments) -> Result<usize, String> {
                 failed += usize::from(!told(file, how));
             }
         }
-        Engine::Cuda => {
+        Engine::Cuda | Engine::CudaSass => {
+            let sass = arguments.engine == Engine::CudaSass;
             let gpu = Gpu::open().map_err(|error| error.to_string())?;
             for (file, ptx) in &files {
                 let passed = match (files.len(), arguments.record) {
                     (1, true) => told(file, record_file(file, &gpu)),
                     (1, false) => {
-                        let run = run_file_on_gpu(file, ptx, &gpu);
+                        let run = match sass {
+                            true => run_file_as_cubin_on_gpu(file, ptx, &gpu),
+                            false => run_file_on_gpu(file, ptx, &gpu),
+                        };
                         told(
                             file,
                             run.map(|count| format!("{} passed, {} skipped", count.passed, count.skipped)),
                         )
                     }
-                    (_, record) => alone(file, record)?,
+                    (_, record) => alone(file, if sass { "cuda-sass" } else { "cuda" }, record)?,
                 };
                 failed += usize::from(!passed);
             }
@@ -109,10 +115,10 @@ fn run(arguments: &Arguments) -> Result<usize, String> {
 
 /// Runs a file on the GPU in a process of its own, since a fault of a kernel leaves the driver useless to its process;
 /// whether it passed.
-fn alone(file: &Path, record: bool) -> Result<bool, String> {
+fn alone(file: &Path, engine: &str, record: bool) -> Result<bool, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
-    command.args(["--engine", "cuda"]).args(record.then_some("--record")).arg(file);
+    command.args(["--engine", engine]).args(record.then_some("--record")).arg(file);
     // It says itself how many files failed, where there is one.
     let output =
         command.stdin(Stdio::null()).stderr(Stdio::null()).output().map_err(|error| error.to_string())?;

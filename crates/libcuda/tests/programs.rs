@@ -3,6 +3,7 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 
 /// A folder with the library under the name that programs look for.
 fn library() -> PathBuf {
@@ -157,8 +158,10 @@ fn checks_lose_nothing() {
     }
 }
 
-/// What the checks tell of a program.
+/// What the checks tell of a program, which is compiled anew, so that one test at a time may run it.
 fn checked(file: &Path, scenario: &str, settings: &[(&str, &str)]) -> Vec<Value> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let _ = std::fs::remove_file(file);
     let own = [("WARPLOOM_CHECK_REPORT", file.to_str().unwrap()), ("SCENARIO", scenario)];
     run("checked", &[settings, &own].concat());

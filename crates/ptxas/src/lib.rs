@@ -139,9 +139,9 @@ fn usage(kernel: &emit::Kernel<'_>) -> Usage {
 fn kernel(module: &Module, id: FuncId) -> Result<emit::Kernel<'_>, Vec<Diagnostic>> {
     let declaration = &module.functions[id.index()];
     let bounds = &declaration.bounds;
-    if bounds.explicit_cluster || bounds.req_nctapercluster.is_some() || bounds.blocks_are_clusters {
+    if bounds.blocks_are_clusters {
         let text = format!(
-            "the kernel `{}` asks for clusters, which are not compiled to a cubin yet",
+            "the kernel `{}` has clusters for blocks, which is not compiled to a cubin yet",
             declaration.name
         );
         return Err(vec![Diagnostic::error(codes::DECLARATION, declaration.span, text)]);

@@ -120,10 +120,12 @@ fn a_kernel_takes_what_it_needs() {
 
 #[test]
 fn what_is_refused_is_named_at_its_place() {
-    let text = kernel("div.rn.f64 %f2, %f1, %f1;");
+    let declared = ".extern .func (.reg .b64 r) vprintf(.reg .b64 f, .reg .b64 a);\n.visible";
+    let instruction = "call (%d2), vprintf, (%d1, %d1);";
+    let text = kernel(instruction).replace(".visible", declared);
     let refused = compile(&text).expect_err("no cubin");
     let [only] = refused.as_slice() else { panic!("one refusal: {refused:?}") };
     assert_eq!(only.code, ptxas::codes::INSTRUCTION);
-    assert_eq!(&text[only.span.start as usize..only.span.end as usize], "div.rn.f64 %f2, %f1, %f1;");
-    assert!(only.message.contains("`div.rn.f64`"), "{}", only.message);
+    assert_eq!(&text[only.span.start as usize..only.span.end as usize], instruction);
+    assert!(only.message.contains("`call`"), "{}", only.message);
 }

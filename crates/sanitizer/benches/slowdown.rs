@@ -3,7 +3,8 @@
 //!
 //! Each round runs a kernel in all three ways, one after the other, so that whatever else the host does strikes all of
 //! them; medians of the rounds, and of their ratios. What one thread does is measured in its processor time, which a busy
-//! host distorts less, where the host tells it (Linux); the rest by the clock. Words on the command line choose kernels.
+//! host distorts less, where the host tells it (Linux); the rest by the clock. Words on the command line choose kernels;
+//! with `profile` among them launches are only made with checks.
 
 use bench_kernels::{Bench, Case};
 use sanitizer::{Sanitizer, Shape, Suppressions};
@@ -220,6 +221,12 @@ struct Round {
     all: f64,
 }
 
+/// Launches with checks alone, for profilers.
+fn profile(bench: &Bench, prepared: &Prepared) {
+    let own = median((0..ROUNDS).map(|_| time(|| checked(bench, prepared.begin(bench))).1).collect());
+    println!("{}: {:.3} ms, checked", prepared.case.kernel, own * 1e3);
+}
+
 fn measure(bench: &Bench, prepared: &Prepared, threads: usize) {
     let rounds: Vec<Round> = (0..ROUNDS)
         .map(|_| {
@@ -243,7 +250,14 @@ fn measure(bench: &Bench, prepared: &Prepared, threads: usize) {
 }
 
 fn main() {
-    let chosen: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let mut chosen: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let all = chosen.len();
+    chosen.retain(|word| word != "profile");
+    let only_checked = chosen.len() < all;
+    let measure = |bench: &Bench, prepared: &Prepared, threads| match only_checked {
+        true => profile(bench, prepared),
+        false => measure(bench, prepared, threads),
+    };
     let wanted = |kernel: &str| chosen.is_empty() || chosen.iter().any(|word| word == kernel);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     println!(

@@ -167,7 +167,7 @@ fn access_of(site: &Site) -> Access {
     }
 }
 
-fn line_of(detector: &Detector, site: u32) -> Option<u32> {
+pub(crate) fn line_of(detector: &Detector, site: u32) -> Option<u32> {
     Some(location_of(detector, detector.sites.get(site)).ptx?.line)
 }
 
@@ -236,7 +236,7 @@ fn missing(detector: &mut Detector, who: Who, conflict: &Conflict) -> (Missing, 
     (Missing::Synchronisation, None)
 }
 
-fn place(target: Target) -> String {
+pub(crate) fn place(target: Target) -> String {
     match target {
         Target::Global(address) => format!("global memory at {address:#x}"),
         Target::Shared(_, place) => format!("shared memory at {place:#x}"),
@@ -244,14 +244,14 @@ fn place(target: Target) -> String {
     }
 }
 
-/// What a launch's access is in: a variable that its code can name, or memory that was allocated.
-fn allocation(detector: &Detector, launch: usize, target: Target) -> Option<Allocation> {
+/// What an access of a CTA's threads is in: a variable that its code can name, or memory that was allocated.
+fn allocation(detector: &Detector, cta: u32, target: Target) -> Option<Allocation> {
     let (shared, address) = match target {
         Target::Global(address) => (false, address),
         Target::Shared(_, place) => (true, place),
         Target::Private => return None,
     };
-    let of = &detector.launches[launch];
+    let of = launch_of(&detector.launches, cta)?;
     let module = detector.modules.get(of.module as usize);
     let declared = |placed: &Placed| Some(&module?.variables[placed.variable.index()]);
     let around = |placed: &&Placed| {
@@ -292,14 +292,14 @@ pub(crate) fn race(detector: &mut Detector, who: Who, conflict: &Conflict, targe
     let lane = first_lane(conflict.later.lanes);
     let (since, of) = (conflict.earlier.time, (conflict.earlier.cta, conflict.later.cta));
     let (warp, other) = thread_of(detector, who, &conflict.earlier, lane);
-    let trails = (detector.steps((of.0, warp, other), since), detector.steps((of.1, who.warp, lane), since));
+    let trails = detector.steps([(of.0, warp, other), (of.1, who.warp, lane)], since);
     let shared = matches!(target, Target::Shared(..));
     let homes = [of.0, of.1].map(|cta| home_of(&detector.launches, cta));
     let one_cluster = matches!(homes, [Some(a), Some(b)] if a.shares(b, Scope::Cluster));
     let race = litmus::Race { actors: &actors, sites: (&a, &b), shared, one_cluster, trails };
     let litmus = of_kernels.then(|| litmus::of_race(&race, &detector.sites));
     let (missing, allocation) =
-        (Some((missing.name(), missing.sentence(flag))), allocation(detector, who.launch, target));
+        (Some((missing.name(), missing.sentence(flag))), allocation(detector, conflict.later.cta, target));
     let litmus = litmus.flatten();
     let report = Report { missing, allocation, litmus, ..Report::new("race", title, actors) };
     detector.reports.add(key, || report);
@@ -310,7 +310,7 @@ pub(crate) fn unwritten(detector: &mut Detector, who: Who, lanes: u32, target: T
     let key = ("unwritten", who.site, who.site);
     let site = *detector.sites.get(who.site);
     let actor = actor_at(detector, who, lanes, described(&site, Access::Load, Some(bytes)));
-    let allocation = allocation(detector, who.launch, target);
+    let allocation = allocation(detector, who.home.cta, target);
     let title = format!("read of {bytes} bytes of {} that nobody has written", place(target));
     detector.reports.add(key, || Report { allocation, ..Report::new("unwritten", title, vec![actor]) });
 }
@@ -348,4 +348,21 @@ pub(crate) fn misuse(detector: &mut Detector, launch: usize, lanes: &[Lanes], mi
     }
     let report = Report::new(kind, title, actors);
     detector.reports.add((kind, sites[0], sites[1]), || report);
+}
+
+/// What is told of two accesses of which locks have shown something.
+pub(crate) fn pair(
+    detector: &Detector,
+    kind: &'static str,
+    conflict: &Conflict,
+    (target, bytes): (Target, u64),
+    missing: (&'static str, String),
+) -> Report {
+    let [a, b] = [&conflict.earlier, &conflict.later].map(|entry| *detector.sites.get(entry.site()));
+    let later = described(&b, conflict.later_access, Some(bytes));
+    let earlier = format!("earlier {}", described(&a, access_of(&a), None));
+    let title = format!("{later} and {} of {}", earlier, place(target));
+    let actors = vec![actor(detector, &conflict.later, later), actor(detector, &conflict.earlier, earlier)];
+    let (missing, allocation) = (Some(missing), allocation(detector, conflict.later.cta, target));
+    Report { missing, allocation, ..Report::new(kind, title, actors) }
 }

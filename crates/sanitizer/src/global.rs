@@ -79,6 +79,7 @@ impl Global {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn row(&mut self, address: u64) -> &mut Row {
         &mut self.page(Self::page_of(address))[Self::index(address)]
     }

@@ -1,12 +1,12 @@
 //! Allocations: which bytes nobody has written, what was freed, what has leaked. And what the driver copies.
 
 use crate::accessor::Accessor;
-use crate::clock::Knowledge;
 use crate::detector::{Detector, Target, Who, lanes_of};
 use crate::diagnose;
+use crate::knowledge::Knowledge;
 use crate::release::Home;
 use crate::report::{Actor, Report};
-use crate::shadow::Entry;
+use crate::shadow::{Entry, GRANULE};
 use crate::site::{DRIVER, DRIVER_READ, DRIVER_WRITE};
 use crate::state::Launch;
 use machine::fault::Access;
@@ -72,31 +72,39 @@ impl Detector {
         self.after_launch(launch)
     }
 
-    /// See [`crate::Watch::changed`].
-    pub(crate) fn changed_by_program(&mut self, launch: usize, ranges: &[(u64, u64)]) {
+    /// What of bytes that have changed while a launch ran the program has written: nothing that is watched has, and no thread of
+    /// the launch has told the program anything.
+    pub(crate) fn written_by_program(
+        &mut self,
+        launch: usize,
+        ranges: &[(u64, u64)],
+    ) -> Vec<(u64, u64, Access)> {
         let Launch { talks, began, .. } = self.launches[launch];
+        let mut written: Vec<(u64, u64, Access)> = Vec::new();
         if talks || !self.checks.race {
-            return;
+            return written;
         }
+        for at in ranges.iter().flat_map(|&(start, end)| start..end) {
+            if self.global.written_since(&mut self.extras, at, began) {
+                continue;
+            }
+            match written.last_mut() {
+                Some((first, bytes, _)) if *first + *bytes == at => *bytes += 1,
+                _ => written.push((at, 1, Access::Store)),
+            }
+        }
+        written
+    }
+
+    /// The program has written while a launch ran.
+    pub(crate) fn program_wrote(&mut self, launch: usize, written: &[(u64, u64, Access)]) {
         // Of what was over by then the program may know in ways that nobody sees.
-        let knowledge = Knowledge::all_until(began.saturating_sub(1));
-        for &(start, end) in ranges {
-            let mut written: Vec<(u64, u64, Access)> = Vec::new();
-            for at in start..end {
-                let by_device = self.global.written_since(&mut self.extras, at, began);
-                match written.last_mut() {
-                    _ if by_device => {}
-                    Some((first, bytes, _)) if *first + *bytes == at => *bytes += 1,
-                    _ => written.push((at, 1, Access::Store)),
-                }
-            }
-            if !written.is_empty() {
-                self.driver_copied("the program", &written, &knowledge);
-            }
-            // Whatever is launched from now on comes after it.
-            for (at, bytes, _) in written {
-                self.global.reset(&mut self.extras, at, bytes, true);
-            }
+        let knowledge = Knowledge::all_until(self.launches[launch].began.saturating_sub(1));
+        self.driver_copied("the program", written, &knowledge);
+        // Whatever is launched from now on comes after it; what is remembered is remembered of cells.
+        for &(at, bytes, _) in written {
+            let (start, end) = (at - at % GRANULE, (at + bytes).next_multiple_of(GRANULE));
+            self.global.reset(&mut self.extras, start, end - start, true);
         }
     }
 

@@ -11,18 +11,19 @@
 //!
 //! | file | what it alone knows |
 //! | --- | --- |
-//! | `clock` | what a thread knows of others, folded along the launch hierarchy |
+//! | `clock`, `knowledge` | what a thread knows of others, folded along the launch hierarchy |
 //! | `release` | what a location carries for those who acquire, by scope |
 //! | `observed` | which strong writes were observed, for later accesses of their location |
 //! | `polls` | strong reads that say nothing new |
 //! | `site` | what an instruction is to the memory model |
 //! | `runs` | which lanes access memory one after the other |
-//! | `shadow`, `pool`, `row`, `words`, `half_rows`, `reads`, `global` | who accessed every byte last |
+//! | `shadow`, `pool`, `row`, `words`, `readers`, `half_rows`, `reads`, `global` | who accessed every byte last |
 //! | `state` | threads, CTAs, launches |
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
 //! | `detector`, `weak`, `scattered`, `strong`, `counters` | accesses of warps; those without an order, the usual ones with one |
 //! | `order` | fences, barriers, mbarriers |
 //! | `copies`, `told` | asynchronous copies; accesses that no instruction names by an address for each lane |
+//! | `locks`, `guarded`, `predict` | locks and critical sections; accesses of who holds some; what follows for other orders |
 //! | `heap` | allocations, use after free, leaks |
 //! | `diagnose`, `litmus`, `trail`, `report`, `suppress` | what people are told |
 //!
@@ -37,14 +38,19 @@ mod counters;
 mod detector;
 mod diagnose;
 mod global;
+mod guarded;
 mod half_rows;
 mod heap;
+mod knowledge;
 mod litmus;
+mod locks;
 mod observed;
 mod order;
 mod polls;
 mod pool;
+mod predict;
 mod race;
+mod readers;
 mod reads;
 mod release;
 mod report;
@@ -64,8 +70,8 @@ mod words;
 pub use report::{Actor, Allocation, Checks, Host, Report, Seen};
 pub use suppress::Suppressions;
 
-use clock::Knowledge;
 use detector::Detector;
+use knowledge::Knowledge;
 use machine::fault::Access;
 use machine::observe::{Happening, Issue, Lanes, Observer};
 use machine::{Fault, SchedulerKind, Trap};
@@ -75,7 +81,96 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A run that is watched: all launches of a process, or of one command.
 #[derive(Default)]
 pub struct Sanitizer {
-    detector: Mutex<Detector>,
+    detectors: Mutex<Detectors>,
+}
+
+/// Who is told of everything that happens.
+#[derive(Default)]
+struct Detectors {
+    /// What this run shows; and all reports.
+    of_run: Detector,
+    /// What locks show of other orders, if that is asked for: they have the same launches.
+    of_locks: Option<Box<Detector>>,
+}
+
+impl Detectors {
+    fn each(&mut self, mut tell: impl FnMut(&mut Detector)) {
+        tell(&mut self.of_run);
+        if let Some(of_locks) = &mut self.of_locks {
+            tell(of_locks);
+        }
+    }
+
+    fn begin(&mut self, module: &Arc<Checked<Module>>, shape: Shape<'_>, after: &Moment) -> (usize, u32) {
+        let begun = begin(&mut self.of_run, module, shape, &after.of_run);
+        if let Some(of_locks) = &mut self.of_locks {
+            begin(of_locks, module, shape, &after.of_locks);
+        }
+        begun
+    }
+
+    fn moment(&mut self, mut of: impl FnMut(&mut Detector, bool) -> Knowledge) -> Moment {
+        let of_locks = self.of_locks.as_deref_mut().map(|detector| of(detector, true));
+        Moment { of_run: of(&mut self.of_run, false), of_locks: of_locks.unwrap_or_default() }
+    }
+
+    /// Lanes have waited for what is before their launch.
+    fn grids_complete(&mut self, launch: usize, lanes: Lanes, moment: &Moment) {
+        self.of_run.grids_complete(launch, lanes, &moment.of_run);
+        if let Some(of_locks) = &mut self.of_locks {
+            of_locks.grids_complete(launch, lanes, &moment.of_locks);
+        }
+    }
+
+    /// Bytes have changed while a launch ran.
+    fn changed(&mut self, launch: usize, ranges: &[(u64, u64)]) {
+        let written = self.of_run.written_by_program(launch, ranges);
+        if !written.is_empty() {
+            self.each(|detector| detector.program_wrote(launch, &written));
+        }
+    }
+
+    fn end(&mut self, launch: usize) -> Moment {
+        self.each(|detector| {
+            detector.finish_copy(launch, None);
+            detector.end(launch);
+        });
+        if let Some(of_locks) = &mut self.of_locks {
+            for (sites, count, report) in of_locks.foreseen(launch) {
+                self.of_run.reports.add_foreseen(sites, count, report);
+            }
+        }
+        self.moment(|detector, _| detector.after_launch(launch))
+    }
+}
+
+fn begin(
+    detector: &mut Detector,
+    module: &Arc<Checked<Module>>,
+    shape: Shape<'_>,
+    after: &Knowledge,
+) -> (usize, u32) {
+    let known = detector.modules.iter().position(|known| Arc::ptr_eq(known, module));
+    let number = match known {
+        Some(number) => number as u32,
+        None => {
+            detector.modules.push(Arc::clone(module));
+            detector.sites.add(module)
+        }
+    };
+    let first = detector.next_cta();
+    let launch = detector.begin(state::Launch {
+        kernel: shape.kernel.to_owned(),
+        module: number,
+        grid: shape.grid,
+        threads: shape.block.iter().product(),
+        block: shape.block,
+        cluster: shape.cluster,
+        first,
+        knowledge: after.clone(),
+        ..state::Launch::default()
+    });
+    (launch, number)
 }
 
 impl std::fmt::Debug for Sanitizer {
@@ -99,7 +194,10 @@ pub struct Shape<'a> {
 
 /// What happens before a launch: a point in the order of launches, streams, events and the host.
 #[derive(Clone, Debug, Default)]
-pub struct Moment(Knowledge);
+pub struct Moment {
+    of_run: Knowledge,
+    of_locks: Knowledge,
+}
 
 /// What `griddepcontrol.wait` waits for, once it is complete.
 pub type Whole = Arc<dyn Fn() -> Moment + Send + Sync>;
@@ -121,126 +219,109 @@ impl std::fmt::Debug for Watch<'_> {
 impl Sanitizer {
     /// Nothing has been found yet.
     pub fn new(checks: Checks, suppressions: Suppressions) -> Self {
-        let mut detector = Detector::new(checks);
-        detector.reports.suppressions = suppressions;
-        Self { detector: Mutex::new(detector) }
+        let mut of_run = Detector::new(checks);
+        of_run.reports.suppressions = suppressions;
+        let of_locks = (checks.locks || checks.predict).then(|| Box::new(Detector::of_locks(checks)));
+        Self { detectors: Mutex::new(Detectors { of_run, of_locks }) }
     }
 
     /// The same where kernels go on after bad accesses, at so many different instructions.
     pub fn keeping_going(self, most: usize) -> Self {
-        self.detector().forgives = most;
+        self.detectors().of_run.forgives = most;
         self
     }
 
-    fn detector(&self) -> MutexGuard<'_, Detector> {
-        self.detector.lock().unwrap_or_else(PoisonError::into_inner)
+    fn detectors(&self) -> MutexGuard<'_, Detectors> {
+        self.detectors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether it looks for races.
     pub fn looks_for_races(&self) -> bool {
-        self.detector().checks.race
+        self.detectors().of_run.checks.race
     }
 
     /// A launch begins, after everything that has happened so far.
     pub fn begin(&self, module: &Arc<Checked<Module>>, shape: Shape<'_>) -> Watch<'_> {
-        let moment = Moment(self.detector().after_everything());
-        self.begin_after(module, shape, &moment)
+        self.begin_after(module, shape, &self.now())
     }
 
     /// A launch begins, after a moment.
     pub fn begin_after(&self, module: &Arc<Checked<Module>>, shape: Shape<'_>, after: &Moment) -> Watch<'_> {
-        let mut detector = self.detector();
-        let known = detector.modules.iter().position(|known| Arc::ptr_eq(known, module));
-        let number = match known {
-            Some(number) => number as u32,
-            None => {
-                detector.modules.push(Arc::clone(module));
-                detector.sites.add(module)
-            }
-        };
-        let first = detector.next_cta();
-        let launch = detector.begin(state::Launch {
-            kernel: shape.kernel.to_owned(),
-            module: number,
-            grid: shape.grid,
-            threads: shape.block.iter().product(),
-            block: shape.block,
-            cluster: shape.cluster,
-            first,
-            knowledge: after.0.clone(),
-            ..state::Launch::default()
-        });
-        Watch { sanitizer: self, launch, module: number, whole: None }
+        let (launch, module) = self.detectors().begin(module, shape, after);
+        Watch { sanitizer: self, launch, module, whole: None }
     }
 
     /// Now: after everything that has happened so far.
     pub fn now(&self) -> Moment {
-        Moment(self.detector().after_everything())
+        self.detectors().moment(|detector, _| detector.after_everything())
     }
 
     /// The host has allocated memory, which nobody has written.
     pub fn allocated(&self, address: u64, bytes: u64) {
-        self.detector().allocated(address, bytes, false);
+        self.detectors().each(|detector| detector.allocated(address, bytes, false));
     }
 
     /// The host has freed memory.
     pub fn freed(&self, address: u64) {
-        self.detector().freed(address);
+        self.detectors().each(|detector| detector.freed(address));
     }
 
     /// How often a pool has given away memory at an address.
     pub fn times_taken(&self, address: u64) -> u32 {
-        self.detector().times_taken(address)
+        self.detectors().of_run.times_taken(address)
     }
 
     /// Memory is freed that a pool keeps, so that accesses still find it; when that was asked for it had been given away so often.
     pub fn gave_back(&self, address: u64, bytes: u64, times: u32) {
-        self.detector().gave_back(address, bytes, times);
+        self.detectors().of_run.gave_back(address, bytes, times);
     }
 
     /// A pool has given memory away.
     pub fn taken(&self, address: u64, bytes: u64) {
-        self.detector().taken(address, bytes);
+        self.detectors().of_run.taken(address, bytes);
     }
 
     /// A copy or a fill that the program asked for reads and writes memory, after a moment. What comes after it.
     pub fn copied(&self, name: &str, ranges: &[(u64, u64, Access)], after: &Moment) -> Moment {
-        Moment(self.detector().driver_copied(name, ranges, &after.0))
+        self.detectors().moment(|detector, of_locks| {
+            let after = if of_locks { &after.of_locks } else { &after.of_run };
+            detector.driver_copied(name, ranges, after)
+        })
     }
 
     /// Memory was written by means that are not followed.
     pub fn written(&self, address: u64, bytes: u64) {
-        self.detector().written(address, bytes);
+        self.detectors().each(|detector| detector.written(address, bytes));
     }
 
     /// How what is found from now on is seen.
     pub fn seeing(&self, seen: Seen) {
-        self.detector().reports.seen = seen;
+        self.detectors().of_run.reports.seen = seen;
     }
 
     /// A launch ended with a fault: what more is known about it.
     pub fn fault(&self, fault: &Fault) {
-        self.detector().fault(fault);
+        self.detectors().of_run.fault(fault);
     }
 
     /// The run is over: what is still allocated has leaked.
     pub fn finish(&self) {
-        self.detector().leaks();
+        self.detectors().of_run.leaks();
     }
 
     /// How much was found so far: the number only grows.
     pub fn found(&self) -> usize {
-        self.detector().reports.pairs()
+        self.detectors().of_run.reports.pairs()
     }
 
     /// What was found last, at the pair of instructions where that was.
     pub fn latest(&self) -> Option<Report> {
-        self.detector().reports.latest().cloned()
+        self.detectors().of_run.reports.latest().cloned()
     }
 
     /// What was found so far.
     pub fn reports(&self) -> Vec<Report> {
-        self.detector().reports.all()
+        self.detectors().of_run.reports.all()
     }
 }
 
@@ -258,78 +339,86 @@ impl Watch<'_> {
     /// The same of a launch that may have begun before what is before it was over, and knows of that only behind
     /// `griddepcontrol.wait`.
     pub fn begun_early(self, whole: Whole) -> Self {
-        self.sanitizer.detector().launches[self.launch].early = true;
+        self.sanitizer.detectors().each(|detector| detector.launches[self.launch].early = true);
         Self { whole: Some(whole), ..self }
     }
 
     /// Bytes between these addresses are other ones than when the launch began. What of them nothing that is watched has written,
     /// the program has, meanwhile.
     pub fn changed(&self, ranges: &[(u64, u64)]) {
-        self.sanitizer.detector().changed_by_program(self.launch, ranges);
+        self.sanitizer.detectors().changed(self.launch, ranges);
     }
 
     /// Where on the host the kernel was launched.
     pub fn launched_at(&self, host: &Host) {
-        self.sanitizer.detector().launches[self.launch].host = Some(Arc::clone(host));
+        let keep = |detector: &mut Detector| detector.launches[self.launch].host = Some(Arc::clone(host));
+        self.sanitizer.detectors().each(keep);
     }
 
     /// The launch is over. What comes after it is after this moment, if it is ordered after the launch.
     pub fn end(self) -> Moment {
-        let mut detector = self.sanitizer.detector();
-        detector.finish_copy(self.launch, None);
-        detector.end(self.launch);
-        Moment(detector.after_launch(self.launch))
+        self.sanitizer.detectors().end(self.launch)
     }
 }
 
 impl Moment {
     /// What is after both.
     pub fn join(&mut self, other: &Self) {
-        self.0.join(&other.0);
+        self.of_run.join(&other.of_run);
+        self.of_locks.join(&other.of_locks);
     }
 }
 
 impl Observer for Watch<'_> {
     fn issue(&self, issue: &Issue<'_>) {
         if issue.masks.iter().any(|mask| *mask != 0) {
-            let mut detector = self.sanitizer.detector();
-            if !detector.copies.is_empty() {
-                detector.finish_copy(self.launch, None);
-            }
-            detector.issue(self.launch, issue);
-            if !detector.pooled.is_empty() {
-                detector.look_for_freed(self.launch, issue);
+            let mut detectors = self.sanitizer.detectors();
+            detectors.each(|detector| {
+                if !detector.copies.is_empty() {
+                    detector.finish_copy(self.launch, None);
+                }
+                detector.issue(self.launch, issue);
+            });
+            if !detectors.of_run.pooled.is_empty() {
+                detectors.of_run.look_for_freed(self.launch, issue);
             }
         }
     }
 
     fn watches(&self, function: FuncId, instruction: u32) -> bool {
-        let detector = self.sanitizer.detector();
-        let site = detector.sites.get(detector.sites.id(self.module, function, instruction));
+        let sites = &self.sanitizer.detectors().of_run.sites;
+        let site = sites.get(sites.id(self.module, function, instruction));
         site.action != site::Action::None
     }
 
     fn forgives(&self) -> bool {
-        let detector = self.sanitizer.detector();
-        detector.checks.memory && detector.forgives > 0
+        let of_run = &self.sanitizer.detectors().of_run;
+        of_run.checks.memory && of_run.forgives > 0
     }
 
     fn forgive(&self, trap: &Trap, lanes: Lanes) -> bool {
-        let mut detector = self.sanitizer.detector();
-        detector.finish_copy(self.launch, None);
-        detector.forgive(self.launch, trap, lanes)
+        let mut detectors = self.sanitizer.detectors();
+        detectors.each(|detector| {
+            detector.finish_copy(self.launch, None);
+        });
+        detectors.of_run.forgive(self.launch, trap, lanes)
     }
 
     fn happening(&self, happening: &Happening<'_>) {
-        let mut detector = self.sanitizer.detector();
         let continues = matches!(happening, Happening::BulkAccess { .. } | Happening::Mbarrier { .. });
-        if !continues {
-            detector.finish_copy(self.launch, None);
+        let whole = match (happening, &self.whole) {
+            (Happening::GridsComplete(lanes), Some(whole)) => Some((*lanes, whole())),
+            _ => None,
+        };
+        let mut detectors = self.sanitizer.detectors();
+        detectors.each(|detector| {
+            if !continues {
+                detector.finish_copy(self.launch, None);
+            }
+            detector.happening(self.launch, happening);
+        });
+        if let Some((lanes, moment)) = whole {
+            detectors.grids_complete(self.launch, lanes, &moment);
         }
-        if let (Happening::GridsComplete(lanes), Some(whole)) = (happening, &self.whole) {
-            let Moment(knowledge) = whole();
-            detector.grids_complete(self.launch, *lanes, &knowledge);
-        }
-        detector.happening(self.launch, happening);
     }
 }

@@ -1,8 +1,8 @@
 //! What orders threads besides strong accesses: fences, barriers, mbarriers, the completion of copies.
 
-use crate::clock::Knowledge;
 use crate::detector::{Detector, Who, lanes_of};
 use crate::diagnose;
+use crate::knowledge::Knowledge;
 use crate::release::{Home, Released};
 use crate::report::Misuse;
 use crate::site::{Action, Queue, Site};
@@ -101,6 +101,14 @@ impl Detector {
 
     /// What the machine tells besides instructions.
     pub(crate) fn happening(&mut self, launch: usize, happening: &Happening<'_>) {
+        if self.locks.is_some()
+            && let Happening::BarrierArrived { lanes, .. }
+            | Happening::ClusterArrived { lanes, .. }
+            | Happening::Exited(lanes) = happening
+        {
+            let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
+            self.go_on(who, lanes.mask, None);
+        }
         match *happening {
             Happening::Began { variables, grid, block, cluster, .. } => {
                 let launch = &mut self.launches[launch];
@@ -237,7 +245,7 @@ impl Detector {
         let everyone = masks.iter().enumerate().all(|(w, &mask)| mask == Block::lanes_of(threads, w as u16));
         let waiting = arrivals.iter().all(|arrival| arrival.waits);
         if everyone && waiting {
-            Arc::make_mut(&mut all.generic).learn_cta(cta, time);
+            all.learn_cta(cta, time);
         } else {
             for arrival in &arrivals {
                 all.learn(cta, arrival.warp, arrival.mask, arrival.time);

@@ -19,6 +19,10 @@ pub struct Checks {
     pub init: bool,
     /// Misused barriers and `.sync` instructions.
     pub sync: bool,
+    /// Accesses that have no lock in common: a rule of thumb.
+    pub locks: bool,
+    /// Races of another order of critical sections.
+    pub predict: bool,
     /// Record what threads do to synchronise, for the litmus tests of races.
     pub litmus: bool,
 }
@@ -30,6 +34,8 @@ impl std::fmt::Display for Checks {
             (self.memory, "memory"),
             (self.init, "init"),
             (self.sync, "sync"),
+            (self.locks, "locks"),
+            (self.predict, "predict"),
             (self.litmus, "litmus"),
         ];
         let names: Vec<&str> = all.iter().filter(|(wanted, _)| *wanted).map(|(_, name)| *name).collect();
@@ -48,12 +54,14 @@ impl std::str::FromStr for Checks {
                 "memory" => checks.memory = true,
                 "init" => checks.init = true,
                 "sync" => checks.sync = true,
+                "locks" => checks.locks = true,
+                "predict" => checks.predict = true,
                 "litmus" => checks.litmus = true,
-                "all" => {
-                    checks = Self { race: true, memory: true, init: true, sync: true, litmus: checks.litmus };
-                }
+                "all" => checks = Self { race: true, memory: true, init: true, sync: true, ..checks },
                 other => {
-                    return Err(format!("`{other}` is no check; there are race, memory, init, sync and all"));
+                    return Err(format!(
+                        "`{other}` is no check; there are race, memory, init, sync, all, locks and predict"
+                    ));
                 }
             }
         }
@@ -147,10 +155,15 @@ impl Seen {
     }
 }
 
+/// The kind of a race of another order of critical sections than that of the run.
+pub(crate) const PREDICTED: &str = "predicted-race";
+/// The kind of accesses that have no lock in common.
+pub(crate) const UNDISCIPLINED: &str = "lock-discipline";
+
 /// Something that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// A stable name: `race`, `unwritten`, `barrier-divergent`, ...
+    /// A stable name: `race`, `predicted-race`, `unwritten`, `barrier-divergent`, ...
     pub kind: &'static str,
     /// One line for people.
     pub title: String,
@@ -179,6 +192,20 @@ impl Report {
     pub(crate) fn new(kind: &'static str, title: String, actors: Vec<Actor>) -> Self {
         let (missing, allocation, litmus, seen) = Default::default();
         Self { kind, title, missing, allocation, actors, count: 1, pairs: 1, seen, litmus }
+    }
+
+    /// Whether it was not seen, but follows from what was.
+    fn is_foreseen(&self) -> bool {
+        matches!(self.kind, PREDICTED | UNDISCIPLINED)
+    }
+
+    /// How it is known.
+    pub fn evidence(&self) -> String {
+        match self.kind {
+            PREDICTED => format!("predicted from what was seen {}", self.seen.name()),
+            UNDISCIPLINED => format!("lock discipline, no proof, by what was seen {}", self.seen.name()),
+            _ => self.seen.name(),
+        }
     }
 
     /// The PTX lines of the accesses, in order.
@@ -243,7 +270,9 @@ impl Report {
         if let Some((_, missing)) = &self.missing {
             let _ = write!(text, "\n  missing: {missing}");
         }
-        if let Seen::Under(schedule) = &self.seen {
+        if self.is_foreseen() {
+            let _ = write!(text, "\n  {}", self.evidence());
+        } else if let Seen::Under(schedule) = &self.seen {
             let _ = write!(text, "\n  seen under the schedule {schedule}, not in the program's own run");
         }
         if self.count > 1 {
@@ -285,7 +314,7 @@ impl Report {
             })),
             "count": self.count,
             "pairs": self.pairs,
-            "seen": self.seen.name(),
+            "seen": self.evidence(),
         })
     }
 }
@@ -338,6 +367,19 @@ impl Reports {
                 });
                 self.latest = place.or(self.latest);
                 self.by_place.insert(key, place);
+            }
+        }
+    }
+
+    /// Adds what was foreseen for the instructions of two accesses, unless a race of them was seen.
+    pub(crate) fn add_foreseen(&mut self, (later, earlier): (u32, u32), count: u64, report: Report) {
+        let seen =
+            [("race", earlier, later), ("race", later, earlier)].into_iter().any(|key| self.knows(key));
+        if !seen {
+            let key = (report.kind, earlier, later);
+            let mut told = Some(report);
+            for _ in 0..count {
+                self.add(key, || told.take().unwrap_or_else(|| unreachable!("it is known")));
             }
         }
     }
@@ -408,7 +450,7 @@ mod tests {
 
     #[test]
     fn checks_are_named() {
-        let all = Checks { race: true, memory: true, init: true, sync: true, litmus: false };
+        let all = Checks { race: true, memory: true, init: true, sync: true, ..Checks::default() };
         assert_eq!("race,memory, init,sync".parse(), Ok(all));
         assert_eq!("all".parse(), Ok(all));
         assert_eq!(all.to_string().parse(), Ok(all));

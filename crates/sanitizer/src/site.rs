@@ -84,6 +84,8 @@ pub(crate) struct Site {
     pub(crate) acquires: bool,
     /// Whether a read of it may begin an acquire pattern: that of a reduction may not.
     pub(crate) seen: bool,
+    /// Whether it is a compare-and-swap or an exchange.
+    pub(crate) exchanges: bool,
     /// Bytes of an element: vectors are accesses of their elements.
     pub(crate) element: u32,
     /// The module, function and index.
@@ -202,6 +204,7 @@ impl Default for Sites {
             releases: false,
             acquires: false,
             seen: true,
+            exchanges: false,
             element: 1,
             module: DRIVER,
             function: FuncId(0),
@@ -239,6 +242,7 @@ impl Sites {
                     releases: if fence { NEWEST.fence_releases(order) } else { NEWEST.write_releases(order) },
                     acquires: if fence { NEWEST.fence_acquires(order) } else { NEWEST.read_acquires(order) },
                     seen: NEWEST.read_is_seen(!reduces),
+                    exchanges: opcode.has(Modifier::Cas) || opcode.has(Modifier::Exch),
                     element: opcode.ty(Slot::Type).map_or(16, |ty| ty.bytes()).max(1),
                     module: number,
                     function: FuncId(index as u32),

@@ -1,6 +1,7 @@
 //! Threads as the detector sees them: what lanes know, what they have fenced, read and copied; CTAs and launches.
 
-use crate::clock::{AGENTS, Clock, Knowledge, Time};
+use crate::clock::{AGENTS, Clock, Time};
+use crate::knowledge::Knowledge;
 use crate::release::{Home, Released};
 use crate::report::Host;
 use crate::row::{ROW, Row};

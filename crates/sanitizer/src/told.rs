@@ -7,8 +7,8 @@
 //! "wgmma.mma_async"): it takes what any lane of the four warps knows.
 
 use crate::accessor::Accessor;
-use crate::clock::Knowledge;
 use crate::detector::{Detector, Who, lanes_of};
+use crate::knowledge::Knowledge;
 use crate::shadow::Entry;
 use crate::site::{Action, Site};
 use machine::fault::Access;

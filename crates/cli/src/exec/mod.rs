@@ -79,7 +79,8 @@ pub(crate) struct Arguments {
     /// Stop kernels for what a GPU would not notice: accesses behind an allocation, member masks that leave a lane out
     #[arg(long)]
     strict: bool,
-    /// Look for data races, bad accesses, reads of unwritten memory, misused barriers: race,memory,init,sync or all
+    /// Look for data races, bad accesses, reads of unwritten memory, misused barriers: race,memory,init,sync or all; for races of
+    /// other orders of critical sections, and accesses without a lock in common: predict,locks
     #[arg(long, value_name = "CHECKS", conflicts_with_all = ["dry_run", "env"])]
     check: Option<sanitizer::Checks>,
     /// Leave out what this file names

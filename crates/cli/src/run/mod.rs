@@ -101,7 +101,8 @@ pub(crate) struct Arguments {
     /// Stop the kernel where a lane executes a .sync instruction whose member mask leaves it out
     #[arg(long)]
     strict: bool,
-    /// Look for data races, bad accesses, reads of unwritten memory, misused barriers: race,memory,init,sync or all
+    /// Look for data races, bad accesses, reads of unwritten memory, misused barriers: race,memory,init,sync or all; for races of
+    /// other orders of critical sections, and accesses without a lock in common: predict,locks
     #[arg(long, value_name = "CHECKS")]
     check: Option<sanitizer::Checks>,
     /// Leave out what this file names

@@ -13,6 +13,10 @@ use ptx::types::{ScalarType, StateSpace, TypeKind};
 /// The descriptor of global memory, which the prologue loads.
 const DESCRIPTOR: &str = "desc[UR4]";
 
+/// Where constant bank 0 says the generic addresses of constants and of the kernel's parameters begin.
+const CONSTANTS_AT: u32 = 0xd0;
+const PARAMETERS_AT: u32 = 0x198;
+
 /// Where a memory operand leads, by the instructions that go there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Window {
@@ -35,6 +39,16 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// An address in shared memory.
+    pub(super) fn shared(at: Reg) -> Self {
+        Self { window: Window::Shared, base: Some(at), stack: false, offset: 0 }
+    }
+
+    /// A generic address.
+    pub(super) fn generic(at: Reg) -> Self {
+        Self { window: Window::Generic, base: Some(at), stack: false, offset: 0 }
+    }
+
     pub(super) fn operand(&self, more: i64) -> Operand {
         let offset = self.offset + more;
         let before = match self.window {
@@ -46,7 +60,7 @@ impl Place {
         match self.base {
             Some(reg) => {
                 let width = if before == DESCRIPTOR { 2 } else { 1 };
-                Operand::Address { before, reg, width, offset }
+                Operand::Address { before, reg, width, beside: "", offset }
             }
             None if self.stack => {
                 Operand::Text(if offset == 0 { "[R1]".to_owned() } else { format!("[R1+{offset:#x}]") })
@@ -58,7 +72,7 @@ impl Place {
     /// The register pair of an address, for instructions that take no descriptor.
     pub(super) fn bare(&self) -> Option<Operand> {
         let reg = self.base?;
-        Some(Operand::Address { before: "", reg, width: 2, offset: self.offset })
+        Some(Operand::Address { before: "", reg, width: 2, beside: "", offset: self.offset })
     }
 }
 
@@ -107,7 +121,14 @@ impl Select<'_> {
 
     fn mov(&mut self, op: &i::Mov) -> Done {
         let result = match op.ty.bits() {
-            128 => return Err("of 128 bits".to_owned()),
+            128 => {
+                let (from, to) = (self.quad(&op.a)?, self.temporary(4));
+                for part in 0..4 {
+                    let read = vec![Operand::part(from, part)];
+                    self.code.push(None, "MOV", vec![Operand::part(to, part)], read);
+                }
+                to
+            }
             64 => {
                 let a = self.double(&op.a)?;
                 self.join(Operand::part(a, 0), Operand::part(a, 1))
@@ -119,6 +140,25 @@ impl Select<'_> {
         };
         self.set(op.d, result);
         Ok(())
+    }
+
+    /// Values of 16 bits, two in a register, the first below.
+    pub(super) fn packed_halves(&mut self, values: &[Value]) -> Result<Vec<Operand>, Refusal> {
+        let mut words = Vec::new();
+        for two in values.chunks(2) {
+            let low = self.word(&two[0])?;
+            let high = two.get(1).map_or(Ok(Operand::zero()), |value| self.word(value))?;
+            words.push(Operand::low(self.one("PRMT", vec![low, Operand::number(0x5410), high])));
+        }
+        Ok(words)
+    }
+
+    /// A value of 128 bits.
+    pub(super) fn quad(&mut self, value: &Value) -> Result<Reg, Refusal> {
+        match *value {
+            Value::Register(id) if self.type_of(id).bits() == 128 => Ok(self.home(id)),
+            _ => Err("of such an operand of 128 bits".to_owned()),
+        }
     }
 
     fn pack_registers(&mut self, op: &i::MovPack) -> Done {
@@ -136,13 +176,7 @@ impl Select<'_> {
                     words.extend([Operand::part(both, 0), Operand::part(both, 1)]);
                 }
             }
-            16 => {
-                for two in op.a.chunks(2) {
-                    let low = self.word(&two[0])?;
-                    let high = two.get(1).map_or(Ok(Operand::zero()), |value| self.word(value))?;
-                    words.push(Operand::low(self.one("PRMT", vec![low, Operand::number(0x5410), high])));
-                }
-            }
+            16 => words = self.packed_halves(&op.a)?,
             8 => {
                 for four in op.a.chunks(4) {
                     let mut all = Operand::zero();
@@ -205,16 +239,26 @@ impl Select<'_> {
         let a = self.double(&op.a)?;
         let result = match (op.space, op.to) {
             (Space::Global, _) => self.join(Operand::part(a, 0), Operand::part(a, 1)),
-            (Space::Shared | Space::SharedCta, false) => {
+            (Space::Shared | Space::SharedCta | Space::SharedCluster, false) => {
                 let high = self.one("S2R", vec![Operand::Text("SR_SWINHI".to_owned())]);
                 self.join(Operand::part(a, 0), Operand::low(high))
             }
-            (Space::Shared | Space::SharedCta, true) => self.join(Operand::part(a, 0), Operand::zero()),
+            (Space::Shared | Space::SharedCta | Space::SharedCluster, true) => {
+                self.join(Operand::part(a, 0), Operand::zero())
+            }
             (Space::Local, to) => {
                 let base = self.pair("LDC.64", vec![Operand::bank0(0x20)]);
                 self.sum64(a, base, to)
             }
-            (space, _) => return Err(format!("of .{}", space.name())),
+            (Space::Const, to) => {
+                let base = self.pair("LDC.64", vec![Operand::bank0(CONSTANTS_AT)]);
+                self.sum64(a, base, to)
+            }
+            (Space::Param | Space::ParamEntry, to) => {
+                let base = self.pair("LDC.64", vec![Operand::bank0(PARAMETERS_AT)]);
+                self.sum64(a, base, to)
+            }
+            (space @ (Space::ParamFunc | Space::Generic), _) => return Err(format!("of .{}", space.name())),
         };
         self.set(op.d, result);
         Ok(())
@@ -223,12 +267,13 @@ impl Select<'_> {
     fn isspacep(&mut self, op: &i::Isspacep) -> Done {
         let kind = match op.space {
             Space::Shared | Space::SharedCta => "S",
+            Space::SharedCluster => "D",
             Space::Local => "L",
             space => return Err(format!("for .{}", space.name())),
         };
         let a = self.double(&op.a)?;
         let to = self.flag();
-        let address = Operand::Address { before: "", reg: a, width: 2, offset: 0 };
+        let address = Operand::Address { before: "", reg: a, width: 2, beside: "", offset: 0 };
         let written = vec![Operand::Predicate(to, false)];
         self.code.push(None, format!("QSPC.E.{kind}"), written, vec![Operand::zero(), address]);
         self.set_flag(op.p, to);
@@ -249,9 +294,9 @@ impl Select<'_> {
             (_, Some(StateSpace::Shared)) | (Space::Shared | Space::SharedCta, _) => Window::Shared,
             (_, Some(StateSpace::Const)) | (Space::Const, _) => Window::Constant(3),
             (_, Some(StateSpace::Global)) | (Space::Global, _) => Window::Global,
-            (Space::Param, _) => Window::Constant(0),
+            (Space::Param, _) => self.parameters_by_address()?,
             (Space::Generic, _) => Window::Generic,
-            (space @ Space::SharedCluster, _) => return Err(format!("in .{}", space.name())),
+            (Space::SharedCluster, _) => return self.in_cluster(address),
         };
         let mut place = Place { window, base: None, stack: false, offset: address.offset };
         match (address.base, variable) {
@@ -291,10 +336,74 @@ impl Select<'_> {
             Window::Constant(_) => (0..0x8000).contains(&place.offset),
             _ => (-0x80_0000..0x7f_ff00).contains(&place.offset),
         };
-        if !fits {
-            return Err("with an offset of this size".to_owned());
+        if fits {
+            return Ok(place);
         }
-        Ok(place)
+        let all = match window {
+            Window::Generic | Window::Global => self.wide_address_of(&place)?,
+            Window::Shared | Window::Local | Window::Constant(_) => self.address_of(&place)?,
+        };
+        Ok(Place { window, base: Some(all), stack: false, offset: 0 })
+    }
+
+    /// The lower 32 bits of an address with its offset: all of one in a state space.
+    pub(super) fn address_of(&mut self, place: &Place) -> Result<Reg, Refusal> {
+        let by = self.constant(place.offset as u32);
+        Ok(match place.base {
+            Some(base) if place.offset == 0 => self.one("MOV", vec![Operand::part(base, 0)]),
+            Some(base) => self.add(Operand::part(base, 0), by),
+            None if place.stack => self.add(Operand::Text("R1".to_owned()), by),
+            None => self.one("MOV", vec![by]),
+        })
+    }
+
+    /// A global or generic address with its offset.
+    pub(super) fn wide_address_of(&mut self, place: &Place) -> Result<Reg, Refusal> {
+        match (place.window, place.base) {
+            (Window::Generic | Window::Global, Some(base)) => {
+                let by = self.constant64(place.offset as u64);
+                Ok(if place.offset == 0 { base } else { self.add64(base, by) })
+            }
+            (window, _) => Err(format!("in {window:?} memory")),
+        }
+    }
+
+    /// What a register that points to a parameter points to: in a function that is called, to its frame; in a kernel to the kernel's own
+    /// parameters, unless it takes addresses of those of calls.
+    fn parameters_by_address(&self) -> Result<Window, Refusal> {
+        if self.inlined.len() > 1 {
+            return Ok(Window::Local);
+        }
+        let spaces = self.at.function.body.operands.iter().filter_map(|operand| match *operand {
+            ptx::module::Operand::SymbolAddress { symbol: Symbol::Variable(id), .. } => {
+                Some(self.module.variables[id.index()].space)
+            }
+            _ => None,
+        });
+        let (mut own, mut of_calls) = (false, false);
+        for space in spaces {
+            own |= space == StateSpace::ParamEntry;
+            of_calls |= space == StateSpace::ParamFunc;
+        }
+        match (own, of_calls) {
+            (true, true) => {
+                Err("by an address that may be of the kernel's parameters or of a call's".to_owned())
+            }
+            (false, true) => Ok(Window::Local),
+            (_, false) => Ok(Window::Constant(0)),
+        }
+    }
+
+    /// An address in the cluster's shared memory, as a generic one.
+    fn in_cluster(&mut self, address: &Address) -> Result<Place, Refusal> {
+        let low = match address.base {
+            AddressBase::Register(id) => Operand::low(self.home(id)),
+            AddressBase::Variable(id) => Operand::low(self.shared(id, 0)?),
+            AddressBase::Absolute => Operand::zero(),
+        };
+        let window = self.one("S2R", vec![Operand::Text("SR_SWINHI".to_owned())]);
+        let base = self.join(low, Operand::low(window));
+        Ok(Place { window: Window::Generic, base: Some(base), stack: false, offset: address.offset })
     }
 
     pub(super) fn memory_access(&mut self, op: &Op) -> Option<Done> {
@@ -337,9 +446,6 @@ impl Select<'_> {
     }
 
     fn load(&mut self, op: &i::Ld) -> Done {
-        if op.ty.bits() == 128 {
-            return Err("of 128 bits".to_owned());
-        }
         let place = self.place(&op.a)?;
         let strong = strength(op.order, op.scope);
         let (name, modifiers) = match place.window {
@@ -385,9 +491,6 @@ impl Select<'_> {
     }
 
     fn store(&mut self, op: &i::St) -> Done {
-        if op.ty.bits() == 128 {
-            return Err("of 128 bits".to_owned());
-        }
         let place = self.place(&op.a)?;
         let strong = strength(op.order, op.scope);
         let (name, modifiers) = match place.window {
@@ -403,7 +506,10 @@ impl Select<'_> {
         let bytes = op.ty.bytes() as usize;
         let mut words = Vec::new();
         for value in &op.b {
-            if op.ty.bits() == 64 {
+            if op.ty.bits() == 128 {
+                let all = self.quad(value)?;
+                words.extend((0..4).map(|part| Operand::part(all, part)));
+            } else if op.ty.bits() == 64 {
                 let both = self.double(value)?;
                 words.extend([Operand::part(both, 0), Operand::part(both, 1)]);
             } else {
@@ -442,6 +548,7 @@ impl Select<'_> {
     /// A value of an access of 32 or 64 bits, and its width.
     pub(super) fn datum(&mut self, value: &Value, ty: ScalarType) -> Result<(Reg, u8), Refusal> {
         Ok(match ty.bits() {
+            128 => (self.quad(value)?, 4),
             64 => (self.double(value)?, 2),
             32 => {
                 let word = self.word(value)?;
