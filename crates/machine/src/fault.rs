@@ -110,6 +110,27 @@ impl fmt::Display for Access {
 }
 
 impl Trap {
+    /// Whether it is an access to memory that cannot take place.
+    pub(crate) fn is_bad_access(&self) -> bool {
+        match self {
+            Self::IllegalAddress { .. }
+            | Self::MisalignedAddress { .. }
+            | Self::MisalignedOperand { .. }
+            | Self::NotMulticast { .. } => true,
+            Self::IllegalInstruction(_)
+            | Self::Trap
+            | Self::Breakpoint
+            | Self::Assert { .. }
+            | Self::InvalidBarrier(_)
+            | Self::InvalidCall(_)
+            | Self::InvalidObject(_)
+            | Self::InvalidBranch(_)
+            | Self::StackOverflow { .. }
+            | Self::BudgetExhausted { .. }
+            | Self::Cancelled => false,
+        }
+    }
+
     /// A short stable name that scripts can match, after the CUDA error it becomes.
     pub fn name(&self) -> &'static str {
         match self {

@@ -19,6 +19,7 @@ use crate::trail::{Record, Step, Trails};
 use machine::fault::Access;
 use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, WINDOW_SIZE};
 use machine::observe::{Event, Issue};
+use memory_model::event::Scope;
 use ptx::module::{Checked, Module};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -37,12 +38,18 @@ pub(crate) struct Detector {
     /// What was released to each cluster's barrier, by the parity of the phase, and the last such parity.
     pub(crate) clusters: FxHashMap<u32, (bool, [Released; 2])>,
     pub(crate) reports: Reports,
+    /// Bad accesses at different instructions after which kernels go on.
+    pub(crate) forgives: usize,
     /// Of an analysis of locks, which knows no races of the run itself.
     pub(crate) locks: Option<Box<Locks>>,
     /// What threads did to synchronise, if that is recorded.
     trails: Option<Box<Trails>>,
     /// What was freed: start and bytes.
     pub(crate) freed: Vec<(u64, u64)>,
+    /// What was freed and is kept by a pool: start and bytes.
+    pub(crate) pooled: Vec<(u64, u64)>,
+    /// How often pools have given away memory, by its address.
+    pub(crate) taken: FxHashMap<u64, u32>,
     /// The bulk copy that is under way in each launch, and the one that has ended last.
     pub(crate) copies: FxHashMap<usize, BulkCopy>,
     pub(crate) last_copies: FxHashMap<usize, BulkCopy>,
@@ -177,11 +184,8 @@ impl Detector {
                     self.plain(who, site, (target, bytes), event.mask, kind);
                 }
             }
-            Action::Unfollowed => {
-                let lane = event.mask.trailing_zeros().min(31);
-                let target = self.target(who, access.space, access.addresses[lane as usize]);
-                self.forget_around(target);
-            }
+            // What they access is told by itself.
+            Action::Told(_) | Action::Texture | Action::Product => {}
             Action::AsyncAccess(kind) => self.async_access(who, site, access, event.mask, kind),
             Action::Copy => self.warp(who).source = access.addresses.to_vec(),
             _ => self.instruction(who, event.mask),
@@ -274,24 +278,6 @@ impl Detector {
         }
     }
 
-    /// What lies around counts as written: the instruction's own bytes are not followed.
-    fn forget_around(&mut self, target: Target) {
-        match target {
-            Target::Shared(cta, _) => {
-                let Self { blocks, launches, extras, .. } = self;
-                let block = block_of(blocks, launches, cta);
-                block.all_written = true;
-                block.shared.iter_mut().for_each(|row| extras.mark_written(row));
-            }
-            Target::Global(address) => {
-                if let Some((start, bytes)) = self.reports.allocation_of(address) {
-                    self.global.mark_written(&mut self.extras, start, bytes);
-                }
-            }
-            Target::Private => {}
-        }
-    }
-
     /// A race, or bytes that nobody wrote.
     pub(crate) fn found(
         &mut self,
@@ -339,6 +325,7 @@ impl Detector {
             return;
         }
         let site = *self.sites.get(who.site);
+        self.launches[who.launch].talks |= site.scope >= Scope::Gpu;
         // What orders is an element: vectors are as many operations.
         let count = (bytes / u64::from(site.element)).max(1);
         let elements = (0..count).map(|element| target.plus(element * u64::from(site.element)));
@@ -567,6 +554,7 @@ impl Detector {
         }
         // What it does comes later than anything that it knows.
         self.tick();
+        launch.began = self.time;
         self.launches.push(launch);
         self.launches.len() - 1
     }

@@ -22,7 +22,7 @@
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
 //! | `detector`, `weak`, `scattered`, `strong`, `counters` | accesses of warps; those without an order, the usual ones with one |
 //! | `order` | fences, barriers, mbarriers |
-//! | `copies` | asynchronous copies |
+//! | `copies`, `told` | asynchronous copies; accesses that no instruction names by an address for each lane |
 //! | `locks`, `guarded`, `predict` | locks and critical sections; accesses of who holds some; what follows for other orders |
 //! | `queue` | the same on a host thread of its own |
 //! | `heap` | allocations, use after free, leaks |
@@ -64,18 +64,19 @@ mod site;
 mod state;
 mod strong;
 mod suppress;
+mod told;
 mod trail;
 mod weak;
 mod words;
 
-pub use report::{Actor, Allocation, Checks, Report, Seen};
+pub use report::{Actor, Allocation, Checks, Host, Report, Seen};
 pub use suppress::Suppressions;
 
 use detector::Detector;
 use knowledge::Knowledge;
 use machine::fault::Access;
-use machine::observe::{Happening, Issue, Observer};
-use machine::{Fault, SchedulerKind};
+use machine::observe::{Happening, Issue, Lanes, Observer};
+use machine::{Fault, SchedulerKind, Trap};
 use ptx::module::{Checked, FuncId, Module};
 use queue::Queue;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -111,6 +112,9 @@ impl Detectors {
             }
             detector.issue(launch, issue);
         });
+        if !self.of_run.pooled.is_empty() {
+            self.of_run.look_for_freed(launch, issue);
+        }
     }
 
     fn happening(&mut self, launch: usize, happening: &Happening<'_>) {
@@ -134,6 +138,22 @@ impl Detectors {
     fn moment(&mut self, mut of: impl FnMut(&mut Detector, bool) -> Knowledge) -> Moment {
         let of_locks = self.of_locks.as_deref_mut().map(|detector| of(detector, true));
         Moment { of_run: of(&mut self.of_run, false), of_locks: of_locks.unwrap_or_default() }
+    }
+
+    /// Lanes have waited for what is before their launch.
+    fn grids_complete(&mut self, launch: usize, lanes: Lanes, moment: &Moment) {
+        self.of_run.grids_complete(launch, lanes, &moment.of_run);
+        if let Some(of_locks) = &mut self.of_locks {
+            of_locks.grids_complete(launch, lanes, &moment.of_locks);
+        }
+    }
+
+    /// Bytes have changed while a launch ran.
+    fn changed(&mut self, launch: usize, ranges: &[(u64, u64)]) {
+        let written = self.of_run.written_by_program(launch, ranges);
+        if !written.is_empty() {
+            self.each(|detector| detector.program_wrote(launch, &written));
+        }
     }
 
     fn end(&mut self, launch: usize) -> Moment {
@@ -174,7 +194,7 @@ fn begin(
         cluster: shape.cluster,
         first,
         knowledge: after.clone(),
-        ended: None,
+        ..state::Launch::default()
     });
     (launch, number)
 }
@@ -205,12 +225,21 @@ pub struct Moment {
     of_locks: Knowledge,
 }
 
+/// What `griddepcontrol.wait` waits for, once it is complete.
+pub type Whole = Arc<dyn Fn() -> Moment + Send + Sync>;
+
 /// One launch, as an observer of the machine. Run it on one host thread.
-#[derive(Debug)]
 pub struct Watch<'a> {
     sanitizer: &'a Sanitizer,
     launch: usize,
     module: u32,
+    whole: Option<Whole>,
+}
+
+impl std::fmt::Debug for Watch<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch").field("launch", &self.launch).finish_non_exhaustive()
+    }
 }
 
 impl Sanitizer {
@@ -231,12 +260,23 @@ impl Sanitizer {
         Self { queue, ..self }
     }
 
+    /// The same where kernels go on after bad accesses, at so many different instructions.
+    pub fn keeping_going(self, most: usize) -> Self {
+        self.detectors().of_run.forgives = most;
+        self
+    }
+
     /// Everybody, who have judged everything that was told.
     fn detectors(&self) -> MutexGuard<'_, Detectors> {
         if let Some(queue) = &self.queue {
             queue.settle();
         }
         self.detectors.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it looks for races.
+    pub fn looks_for_races(&self) -> bool {
+        self.detectors().of_run.checks.race
     }
 
     /// A launch begins, after everything that has happened so far.
@@ -247,7 +287,7 @@ impl Sanitizer {
     /// A launch begins, after a moment.
     pub fn begin_after(&self, module: &Arc<Checked<Module>>, shape: Shape<'_>, after: &Moment) -> Watch<'_> {
         let (launch, module) = self.detectors().begin(module, shape, after);
-        Watch { sanitizer: self, launch, module }
+        Watch { sanitizer: self, launch, module, whole: None }
     }
 
     /// Now: after everything that has happened so far.
@@ -263,6 +303,21 @@ impl Sanitizer {
     /// The host has freed memory.
     pub fn freed(&self, address: u64) {
         self.detectors().each(|detector| detector.freed(address));
+    }
+
+    /// How often a pool has given away memory at an address.
+    pub fn times_taken(&self, address: u64) -> u32 {
+        self.detectors().of_run.times_taken(address)
+    }
+
+    /// Memory is freed that a pool keeps, so that accesses still find it; when that was asked for it had been given away so often.
+    pub fn gave_back(&self, address: u64, bytes: u64, times: u32) {
+        self.detectors().of_run.gave_back(address, bytes, times);
+    }
+
+    /// A pool has given memory away.
+    pub fn taken(&self, address: u64, bytes: u64) {
+        self.detectors().of_run.taken(address, bytes);
     }
 
     /// A copy or a fill that the program asked for reads and writes memory, after a moment. What comes after it.
@@ -320,6 +375,25 @@ pub fn other_schedules(all: u32) -> impl Iterator<Item = SchedulerKind> {
 }
 
 impl Watch<'_> {
+    /// The same of a launch that may have begun before what is before it was over, and knows of that only behind
+    /// `griddepcontrol.wait`.
+    pub fn begun_early(self, whole: Whole) -> Self {
+        self.sanitizer.detectors().each(|detector| detector.launches[self.launch].early = true);
+        Self { whole: Some(whole), ..self }
+    }
+
+    /// Bytes between these addresses are other ones than when the launch began. What of them nothing that is watched has written,
+    /// the program has, meanwhile.
+    pub fn changed(&self, ranges: &[(u64, u64)]) {
+        self.sanitizer.detectors().changed(self.launch, ranges);
+    }
+
+    /// Where on the host the kernel was launched.
+    pub fn launched_at(&self, host: &Host) {
+        let keep = |detector: &mut Detector| detector.launches[self.launch].host = Some(Arc::clone(host));
+        self.sanitizer.detectors().each(keep);
+    }
+
     /// The launch is over. What comes after it is after this moment, if it is ordered after the launch.
     pub fn end(self) -> Moment {
         self.sanitizer.detectors().end(self.launch)
@@ -350,10 +424,32 @@ impl Observer for Watch<'_> {
         site.action != site::Action::None
     }
 
+    fn forgives(&self) -> bool {
+        let of_run = &self.sanitizer.detectors().of_run;
+        of_run.checks.memory && of_run.forgives > 0
+    }
+
+    fn forgive(&self, trap: &Trap, lanes: Lanes) -> bool {
+        let mut detectors = self.sanitizer.detectors();
+        detectors.each(|detector| {
+            detector.finish_copy(self.launch, None);
+        });
+        detectors.of_run.forgive(self.launch, trap, lanes)
+    }
+
     fn happening(&self, happening: &Happening<'_>) {
+        let whole = match (happening, &self.whole) {
+            (Happening::GridsComplete(lanes), Some(whole)) => Some((*lanes, whole())),
+            _ => None,
+        };
         let queue = self.sanitizer.queue.as_ref();
-        if !queue.is_some_and(|queue| queue.happening(self.launch, happening)) {
-            self.sanitizer.detectors().happening(self.launch, happening);
+        if queue.is_some_and(|queue| queue.happening(self.launch, happening)) {
+            return;
+        }
+        let mut detectors = self.sanitizer.detectors();
+        detectors.happening(self.launch, happening);
+        if let Some((lanes, moment)) = whole {
+            detectors.grids_complete(self.launch, lanes, &moment);
         }
     }
 }

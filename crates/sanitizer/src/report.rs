@@ -6,6 +6,7 @@ use machine::{Location, SourceLocation};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,6 +82,9 @@ pub(crate) enum Misuse {
     Shuffle,
 }
 
+/// Where on the host something was asked for: frames, the innermost first.
+pub type Host = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
+
 /// One side of a report: who did what, and where that stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
@@ -94,6 +98,8 @@ pub struct Actor {
     pub block: [u32; 3],
     /// `%tid`.
     pub thread: [u32; 3],
+    /// Where on the host the kernel was launched: frames, the innermost first.
+    pub host: Vec<String>,
 }
 
 impl Actor {
@@ -105,15 +111,28 @@ impl Actor {
     }
 }
 
-/// Memory of the device that was allocated as a whole, and an address in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A variable, or memory of the device that was allocated as a whole, and an address in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocation {
+    /// The variable's name.
+    pub variable: Option<String>,
     /// Where it begins.
     pub start: u64,
-    /// Its size.
+    /// Its size; 0 of a variable that says none.
     pub bytes: u64,
     /// The bytes before the address.
     pub offset: u64,
+}
+
+impl std::fmt::Display for Allocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { variable, start, bytes, offset } = self;
+        match (variable, bytes) {
+            (Some(name), 0) => write!(f, "byte {offset} of the variable {name}"),
+            (Some(name), bytes) => write!(f, "byte {offset} of the {bytes} of the variable {name}"),
+            (None, bytes) => write!(f, "byte {offset} of the {bytes} that were allocated at {start:#x}"),
+        }
+    }
 }
 
 /// How something was seen.
@@ -219,6 +238,7 @@ impl Report {
     /// It as text of several lines.
     pub fn text(&self) -> String {
         let mut text = format!("{}: {}", self.kind, self.title);
+        let mut host: &[String] = &[];
         // Writing to a string cannot fail.
         for actor in &self.actors {
             let ([bx, by, bz], [tx, ty, tz]) = (actor.block, actor.thread);
@@ -239,9 +259,13 @@ impl Report {
             for call in &actor.location.inlined {
                 let _ = write!(text, "\n    inlined at {}", call.at);
             }
+            let told = std::mem::replace(&mut host, &actor.host) == &actor.host;
+            for (at, frame) in actor.host.iter().enumerate().filter(|_| !told) {
+                let _ = write!(text, "\n    {} {frame}", if at == 0 { "launched by" } else { "         in" });
+            }
         }
-        if let Some(Allocation { start, bytes, offset }) = self.allocation {
-            let _ = write!(text, "\n  at byte {offset} of the {bytes} that were allocated at {start:#x}");
+        if let Some(allocation) = &self.allocation {
+            let _ = write!(text, "\n  at {allocation}");
         }
         if let Some((_, missing)) = &self.missing {
             let _ = write!(text, "\n  missing: {missing}");
@@ -271,6 +295,7 @@ impl Report {
                 "thread": actor.thread,
                 "ptx": actor.location.ptx.as_ref().map(place),
                 "instruction": actor.location.text,
+                "host": actor.host,
                 "source": actor.location.source.as_ref().map(place),
                 "inlined_at": actor.location.inlined.iter().map(|call| place(&call.at)).collect::<Vec<_>>(),
             })
@@ -281,7 +306,8 @@ impl Report {
             "missing": self.missing.as_ref().map(|(name, _)| name),
             "explanation": self.missing.as_ref().map(|(_, text)| text),
             "accesses": self.actors.iter().map(actor).collect::<Vec<_>>(),
-            "allocation": self.allocation.map(|allocation| json!({
+            "allocation": self.allocation.as_ref().map(|allocation| json!({
+                "variable": allocation.variable,
                 "start": allocation.start,
                 "bytes": allocation.bytes,
                 "offset": allocation.offset,
@@ -378,6 +404,11 @@ impl Reports {
         self.found.iter().map(Vec::len).sum()
     }
 
+    /// How much of these kinds was found, at different instructions.
+    pub(crate) fn of_kinds(&self, kinds: &[&str]) -> usize {
+        self.by_place.keys().filter(|(kind, ..)| kinds.contains(kind)).count()
+    }
+
     /// The allocation around an address.
     pub(crate) fn allocation_of(&self, address: u64) -> Option<(u64, u64)> {
         let (&start, &(bytes, _)) = self.allocations.range(..=address).next_back()?;
@@ -398,6 +429,7 @@ mod tests {
             location: Location { ptx: None, text: None, source: place(7), inlined: Vec::new() },
             block: [0; 3],
             thread: [thread, 0, 0],
+            host: Vec::new(),
         };
         let mut reports = Reports { seen: Seen::Under("adversarial".to_owned()), ..Reports::default() };
         for (site, times) in [(1, 2), (2, 5), (3, 5)] {

@@ -43,7 +43,7 @@ impl Detector {
             Some(block) => block,
             None => block_of(blocks, launches, who.home.cta),
         };
-        let Block { warps, alike, shared, all_written, .. } = block;
+        let Block { warps, alike, shared, .. } = block;
         let common = alike.then(|| &warps[0].groups[0]);
         let launch = &launches[who.launch];
         let begin = begin_of_own(launch, access.space).filter(|_| matches!(bytes, 4 | 8 | 16));
@@ -139,7 +139,7 @@ impl Detector {
                             run.address = place;
                             let (start, end) = ((place / ROW) as usize, run.end().div_ceil(ROW) as usize);
                             if end > shared.len() {
-                                Block::grow(shared, end, *all_written);
+                                Block::grow(shared, end);
                             }
                             checker.own = true;
                             checker.run(&mut shared[start..end], &run, by);

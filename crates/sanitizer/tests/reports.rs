@@ -31,6 +31,27 @@ $name:
 }
 "#;
 
+/// Two warps write to a word of shared memory, two CTAs to one of the module's.
+const VARIABLES: &str = r#"
+.version 8.0
+.target sm_90
+.address_size 64
+.global .align 4 .b32 total[6];
+.visible .entry variables(.param .u64 p)
+{
+	.shared .align 8 .b8 first[24];
+	.shared .align 4 .b32 _ZZ4tilevE4tile[8];
+	.reg .u32 %r<2>;
+	.reg .pred %p;
+	mov.u32 %r0, %tid.x;
+	setp.eq.u32 %p, %r0, 0;
+	@%p st.global.u32 [total+20], 1;
+	mov.u32 %r1, first;
+	st.shared.u8 [_ZZ4tilevE4tile+13], 1;
+	ret;
+}
+"#;
+
 /// What checks report of a kernel of two CTAs that gets 64 bytes.
 fn reports(text: &str, name: &str, threads: u32, checks: &str) -> Vec<Report> {
     let (module, _) =
@@ -104,4 +125,13 @@ fn a_prediction_says_how_it_is_known() {
     assert_eq!((&json["kind"], &json["missing"]), (&"predicted-race".into(), &"order-of-sections".into()));
     assert_eq!(json["seen"], "predicted from what was seen in this run");
     assert_eq!(reports[0].lines(), [line("SECOND") as u32, line("FIRST") as u32]);
+}
+
+#[test]
+fn variables_have_names() {
+    let reports = reports(VARIABLES, "variables", 64, "race");
+    let places: Vec<_> = reports.iter().filter_map(|report| report.allocation.as_ref()).collect();
+    let texts: Vec<String> = places.iter().map(|place| place.to_string()).collect();
+    assert!(texts.contains(&"byte 20 of the 24 of the variable total".to_owned()), "{texts:?}");
+    assert!(texts.contains(&"byte 13 of the 32 of the variable tile()::tile".to_owned()), "{texts:?}");
 }

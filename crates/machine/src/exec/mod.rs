@@ -16,13 +16,15 @@ use crate::output::Output;
 use crate::spinning::SpinDetector;
 use crate::tensor_core::memory::TensorMemory;
 use crate::texture::table::{Handle, Object};
-use ptx::module::FuncId;
+use ptx::module::{FuncId, Module};
 use ptx::types::ScalarType;
 use std::collections::HashMap;
 
 /// What is the same for every thread of a launch.
 pub(crate) struct Grid<'a> {
     pub(crate) memory: View<'a>,
+    /// The kernel's module.
+    pub(crate) module: &'a Module,
     /// The decoded kernel and everything it may call.
     pub(crate) image: &'a Image,
     /// The kernel's parameter buffer.

@@ -290,6 +290,20 @@ fn store<M: Cell>(
     }
 }
 
+impl Stored {
+    /// Tells of what the lanes of a warp access.
+    #[cold]
+    fn tell(&self, x: &Exec<'_>, base: Address, (pc, warp): (u32, usize), access: Access) {
+        let window = if self.space == SpaceKind::Shared { SHARED_WINDOW } else { 0 };
+        let together = self.access() as u32 * 8 / self.bits;
+        for i in (0..self.planes.len() as u32 * self.held()).step_by(together as usize) {
+            let addresses =
+                std::array::from_fn(|lane| self.address(x, base, (warp, lane), i).wrapping_add(window));
+            x.tell_access(pc, (warp, !0), &addresses, self.access(), access);
+        }
+    }
+}
+
 /// `wmma.load`.
 pub(crate) fn load_matrix(x: &mut Exec<'_>, op: &LoadMatrix, pc: u32) -> u32 {
     if let Some(next) = assemble(x, 1) {
@@ -300,6 +314,9 @@ pub(crate) fn load_matrix(x: &mut Exec<'_>, op: &LoadMatrix, pc: u32) -> u32 {
     for warp in 0..x.warps {
         if x.mask[warp] == 0 {
             continue;
+        }
+        if x.grid.observer.is_some() {
+            stored.tell(x, op.address, (pc, warp), Access::Load);
         }
         // The address or the stride may be in a register that is written.
         let mut words = [[0u64; LANES]; MAX_REGISTERS];
@@ -341,6 +358,9 @@ pub(crate) fn store_matrix(x: &mut Exec<'_>, op: &StoreMatrix, pc: u32) -> u32 {
     for warp in 0..x.warps {
         if x.mask[warp] == 0 {
             continue;
+        }
+        if x.grid.observer.is_some() {
+            stored.tell(x, op.address, (pc, warp), Access::Store);
         }
         for (register, &plane) in stored.planes.iter().enumerate() {
             for lane in 0..LANES {
