@@ -118,6 +118,7 @@ impl Trap {
             | Self::MisalignedOperand { .. }
             | Self::NotMulticast { .. } => true,
             Self::IllegalInstruction(_)
+            | Self::TensorMemoryLeak { .. }
             | Self::Trap
             | Self::Breakpoint
             | Self::Assert { .. }

@@ -15,21 +15,10 @@ use crate::detector::{Detector, Target, Who, lanes_of};
 use crate::diagnose;
 use crate::locks::{Locks, Section};
 use crate::observed::Thread;
-use crate::race::Conflict;
+use crate::race::{Class, Conflict};
 use crate::report::{PREDICTED, Report, UNDISCIPLINED};
 use crate::shadow::Entry;
 use std::collections::BTreeSet;
-
-/// What two conflicting accesses are that are not ordered without locks, the worst first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Class {
-    /// Nothing orders them: a race of this run.
-    Happened,
-    /// A race of a reordering of this run.
-    Predicted,
-    /// They have no lock in common.
-    Undisciplined,
-}
 
 /// Something to tell when the launch is over, if its locks are locks then.
 #[derive(Clone, Debug)]

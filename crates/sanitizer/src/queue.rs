@@ -4,7 +4,7 @@
 //! the verdict is the same. Whoever asks what was found, or tells of anything else than a running launch, waits until
 //! all batches are judged. So a launch takes as long as the slower one of both.
 
-use crate::Detectors;
+use crate::detectors::Detectors;
 use machine::fault::Access;
 use machine::inspect::{Extent, Snapshot, State};
 use machine::lanes::Plane;

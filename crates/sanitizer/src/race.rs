@@ -6,7 +6,6 @@
 
 use crate::accessor::Accessor;
 use crate::check::Checker;
-use crate::predict::Class;
 use crate::shadow::{Cell, Entry, Extra, Kind, ONLY_READS, WHOLE};
 use crate::state::home_of;
 use machine::fault::Access;
@@ -23,6 +22,17 @@ pub(crate) enum Why {
     Unordered,
     /// They are ordered, but a proxy fence is missing.
     Proxy,
+}
+
+/// What two conflicting accesses are that are not ordered without locks, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Class {
+    /// Nothing orders them: a race of this run.
+    Happened,
+    /// A race of a reordering of this run.
+    Predicted,
+    /// They have no lock in common.
+    Undisciplined,
 }
 
 /// Two accesses that race.

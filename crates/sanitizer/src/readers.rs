@@ -44,7 +44,7 @@ impl Reader {
             return Some(Self::default());
         }
         let single = entry.is_of_threads() && warps.is_power_of_two() && lanes.is_power_of_two();
-        let thread = warps.trailing_zeros() << 5 | lanes.trailing_zeros() % 32;
+        let thread = (warps.trailing_zeros() << 5) | (lanes.trailing_zeros() % 32);
         single.then_some(Self { time, cta, thread, site: entry.site() })
     }
 
@@ -92,7 +92,7 @@ impl Accessor<'_> {
     fn reader(&self, lane: u32) -> Option<Reader> {
         let single = self.entry.warps == 1 << self.warp && lane.is_power_of_two();
         let (time, cta, site) = (self.entry.time, self.home.cta, self.entry.site());
-        let thread = u32::from(self.warp) << 5 | lane.trailing_zeros() % 32;
+        let thread = (u32::from(self.warp) << 5) | (lane.trailing_zeros() % 32);
         (single && self.access == Access::Load).then_some(Reader { time, cta, thread, site })
     }
 }
@@ -140,7 +140,7 @@ impl Checker<'_> {
         if !simple || by.reader(lane).is_none() || !by.plainly_after(&row.write.entry) {
             return false;
         }
-        let (entry, words) = (by.entry_of(lane), ((1_u32 << count) - 1 << first) as u16);
+        let (entry, words) = (by.entry_of(lane), (((1_u32 << count) - 1) << first) as u16);
         let known = &mut row.read;
         if by.plainly_after(&known.entry) {
             *known = Pattern::of_words(entry, words);

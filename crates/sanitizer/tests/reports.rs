@@ -124,7 +124,7 @@ fn a_prediction_says_how_it_is_known() {
     let json = reports[0].json();
     assert_eq!((&json["kind"], &json["missing"]), (&"predicted-race".into(), &"order-of-sections".into()));
     assert_eq!(json["seen"], "predicted from what was seen in this run");
-    assert_eq!(reports[0].lines(), [line("SECOND") as u32, line("FIRST") as u32]);
+    assert_eq!(reports[0].lines(), [line("<- SECOND") as u32, line("<- FIRST") as u32]);
 }
 
 #[test]
