@@ -1,9 +1,10 @@
 // Runs kernels of cubins on a GPU, each as a line of a list says, and prints what they leave in memory.
 //
-//   cc -O2 -o run run.c -ldl && ./run LIST
+//   cc -O2 -o run run.c -ldl && ./run LIST [INPUT]
 //
 // A line of the list: NAME FILE KERNEL THREADS WORDS REPEATS. The kernel has two parameters: the address of WORDS 32-bit
-// words that are zero, where it leaves its results, and the address of 4096 words of input, where word i is 1000 + i.
+// words that are zero, where it leaves its results, and the address of 4096 words of input, where word i is 1000 + i, or those of the
+// file INPUT. It has 16 KiB of shared memory.
 // It runs REPEATS times; what differs between repeats is printed. Output: `NAME ok WORD...`, `NAME unstable WORD...`, or
 // `NAME error CALL CODE`, `NAME hangs`.
 //
@@ -26,6 +27,7 @@ enum { LINES = 4096, INPUT = 4096, MOST_WORDS = 4096, START_MS = 20000, KERNEL_M
 struct line { char name[64], file[128], kernel[64]; int threads, words, repeats; };
 static struct line lines[LINES];
 static int count;
+static uint32_t input[INPUT];
 
 typedef void *handle;
 static int (*init)(unsigned), (*device_get)(int *, int), (*retain)(handle *, int), (*set_current)(handle),
@@ -54,8 +56,7 @@ static void child(int from, int pipe_out) {
     launch = entry(library, "cuLaunchKernel");
     const char *failed = 0; int failed_code = 0, i = from;
     int device; handle context; uint64_t out = 0, in = 0;
-    static uint32_t input[INPUT], words[MOST_WORDS], again[MOST_WORDS];
-    for (int i = 0; i < INPUT; i++) input[i] = 1000 + i;
+    static uint32_t words[MOST_WORDS], again[MOST_WORDS];
     TRY("cuInit", init(0));
     TRY("cuDeviceGet", device_get(&device, 0));
     TRY("cuDevicePrimaryCtxRetain", retain(&context, device));
@@ -74,7 +75,7 @@ static void child(int from, int pipe_out) {
         TRY("cuModuleGetFunction", function(&kernel, module, line->kernel));
         for (int r = 0; r < line->repeats; r++) {
             TRY("cuMemset", fill(out, 0, sizeof words));
-            TRY("cuLaunchKernel", launch(kernel, 1, 1, 1, line->threads, 1, 1, 4096, 0, arguments, 0));
+            TRY("cuLaunchKernel", launch(kernel, 1, 1, 1, line->threads, 1, 1, 16384, 0, arguments, 0));
             TRY("cuCtxSynchronize", synchronize());
             TRY("cuMemcpyDtoH", download(again, out, line->words * 4));
             if (r && memcmp(words, again, line->words * 4)) unstable = 1;
@@ -99,7 +100,13 @@ static void child(int from, int pipe_out) {
 
 int main(int argc, char **argv) {
     FILE *list = argc > 1 ? fopen(argv[1], "r") : 0;
-    if (!list) { fprintf(stderr, "run LIST\n"); return 2; }
+    if (!list) { fprintf(stderr, "run LIST [INPUT]\n"); return 2; }
+    for (int i = 0; i < INPUT; i++) input[i] = 1000 + i;
+    if (argc > 2) {
+        FILE *file = fopen(argv[2], "rb");
+        if (!file || !fread(input, 4, INPUT, file)) { fprintf(stderr, "no input\n"); return 2; }
+        fclose(file);
+    }
     while (count < LINES) {
         struct line *l = &lines[count];
         if (fscanf(list, "%63s %127s %63s %d %d %d", l->name, l->file, l->kernel, &l->threads, &l->words, &l->repeats) != 6)

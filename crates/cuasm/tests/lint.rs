@@ -131,7 +131,7 @@ fn what_nothing_orders_is_reported() {
         // The lower half of an addend is read at once.
         (
             "[B------:R-:W-:-:S03] IADD3 R4, R8, 0x1, RZ ;\n[B------:R-:W-:-:S05] IMAD.WIDE R6, R9, 0x4, R4 ;\n",
-            "R4 is read 3 cycles after it was written, which takes 4",
+            "R4 is read 3 cycles after it was written, which takes 5",
         ),
         // Around a loop: the load of one round is read in the next.
         (

@@ -304,10 +304,11 @@ pub fn run_on_sass(program: &Program, case: &Case, level: Level) -> Result<Outco
         dynamic_shared: case.shared,
         params: &placed.params,
         budget: case.budget.saturating_mul(INSTRUCTIONS_FOR_ONE),
+        timed: false,
     };
-    let end = match loaded.launch(&launch) {
-        Ok(()) => End::Finished,
-        Err(fault) => End::Stopped(fault.to_string()),
+    let end = match loaded.launch(&launch).fault {
+        None => End::Finished,
+        Some(fault) => End::Stopped(fault.to_string()),
     };
     Ok(Outcome { end, printed: None, memory: placed.contents(case, &engine).map_err(at)? })
 }

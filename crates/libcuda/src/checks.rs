@@ -49,7 +49,7 @@ pub(crate) fn wanted() -> Option<(Checks, Arc<Checking>)> {
         log::error!("WARPLOOM_CHECK_SCHEDULES is not a number");
         1
     });
-    let checking = Checking::new(Sanitizer::new(checks, suppressions), Box::new(tell));
+    let checking = Checking::new(Sanitizer::new(checks, suppressions).in_background(), Box::new(tell));
     Some((checks, Arc::new(checking.with_schedules(schedules))))
 }
 

@@ -175,10 +175,13 @@ impl Program {
     }
 }
 
-/// A launch with all checks; what they find must be nothing.
-fn checked(bench: &Bench, case: &Case) {
+/// A launch with all checks, in the background or not; what they find must be nothing.
+fn checked(bench: &Bench, case: &Case, in_background: bool) {
     let checks = "all".parse().expect("the name of all checks");
-    let sanitizer = Sanitizer::new(checks, Suppressions::default());
+    let mut sanitizer = Sanitizer::new(checks, Suppressions::default());
+    if in_background {
+        sanitizer = sanitizer.in_background();
+    }
     let &Case { kernel, grid, block, .. } = case;
     let shape = Shape { kernel, grid, block, cluster: [1; 3] };
     let watch = sanitizer.begin(bench.module.shared_module(), shape);
@@ -223,7 +226,7 @@ struct Round {
 
 /// Launches with checks alone, for profilers.
 fn profile(bench: &Bench, prepared: &Prepared) {
-    let own = median((0..ROUNDS).map(|_| time(|| checked(bench, prepared.begin(bench))).1).collect());
+    let own = median((0..ROUNDS).map(|_| time(|| checked(bench, prepared.begin(bench), false)).1).collect());
     println!("{}: {:.3} ms, checked", prepared.case.kernel, own * 1e3);
 }
 
@@ -231,9 +234,10 @@ fn measure(bench: &Bench, prepared: &Prepared, threads: usize) {
     let rounds: Vec<Round> = (0..ROUNDS)
         .map(|_| {
             let (_, alone) = time(|| _ = bench.run(prepared.begin(bench), None));
-            let (checked_by_clock, checked) = time(|| checked(bench, prepared.begin(bench)));
+            let (_, own) = time(|| checked(bench, prepared.begin(bench), false));
+            let (checked_by_clock, _) = time(|| checked(bench, prepared.begin(bench), true));
             let (all, _) = time(|| _ = bench.run_on(threads, prepared.begin(bench), None));
-            Round { alone, checked, checked_by_clock, all }
+            Round { alone, checked: own, checked_by_clock, all }
         })
         .collect();
     let of = |number: fn(&Round) -> f64| median(rounds.iter().map(number).collect());

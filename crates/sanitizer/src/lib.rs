@@ -24,6 +24,7 @@
 //! | `order` | fences, barriers, mbarriers |
 //! | `copies` | asynchronous copies |
 //! | `locks`, `guarded`, `predict` | locks and critical sections; accesses of who holds some; what follows for other orders |
+//! | `queue` | the same on a host thread of its own |
 //! | `heap` | allocations, use after free, leaks |
 //! | `diagnose`, `litmus`, `trail`, `report`, `suppress` | what people are told |
 //!
@@ -49,6 +50,7 @@ mod order;
 mod polls;
 mod pool;
 mod predict;
+mod queue;
 mod race;
 mod readers;
 mod reads;
@@ -75,12 +77,14 @@ use machine::fault::Access;
 use machine::observe::{Happening, Issue, Observer};
 use machine::{Fault, SchedulerKind};
 use ptx::module::{Checked, FuncId, Module};
+use queue::Queue;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A run that is watched: all launches of a process, or of one command.
 #[derive(Default)]
 pub struct Sanitizer {
-    detectors: Mutex<Detectors>,
+    detectors: Arc<Mutex<Detectors>>,
+    queue: Option<Queue>,
 }
 
 /// Who is told of everything that happens.
@@ -98,6 +102,25 @@ impl Detectors {
         if let Some(of_locks) = &mut self.of_locks {
             tell(of_locks);
         }
+    }
+
+    fn issue(&mut self, launch: usize, issue: &Issue<'_>) {
+        self.each(|detector| {
+            if !detector.copies.is_empty() {
+                detector.finish_copy(launch, None);
+            }
+            detector.issue(launch, issue);
+        });
+    }
+
+    fn happening(&mut self, launch: usize, happening: &Happening<'_>) {
+        let continues = matches!(happening, Happening::BulkAccess { .. } | Happening::Mbarrier { .. });
+        self.each(|detector| {
+            if !continues {
+                detector.finish_copy(launch, None);
+            }
+            detector.happening(launch, happening);
+        });
     }
 
     fn begin(&mut self, module: &Arc<Checked<Module>>, shape: Shape<'_>, after: &Moment) -> (usize, u32) {
@@ -196,10 +219,23 @@ impl Sanitizer {
         let mut of_run = Detector::new(checks);
         of_run.reports.suppressions = suppressions;
         let of_locks = (checks.locks || checks.predict).then(|| Box::new(Detector::of_locks(checks)));
-        Self { detectors: Mutex::new(Detectors { of_run, of_locks }) }
+        Self { detectors: Arc::new(Mutex::new(Detectors { of_run, of_locks })), queue: None }
     }
 
+    /// The same that judges on a host thread of its own, if there is more than one: what is found while a launch runs is
+    /// found later. An analysis of locks has to look at memory at once.
+    #[must_use]
+    pub fn in_background(self) -> Self {
+        let alone = self.detectors().of_locks.is_none();
+        let queue = if alone { Queue::new(Arc::clone(&self.detectors)) } else { None };
+        Self { queue, ..self }
+    }
+
+    /// Everybody, who have judged everything that was told.
     fn detectors(&self) -> MutexGuard<'_, Detectors> {
+        if let Some(queue) = &self.queue {
+            queue.settle();
+        }
         self.detectors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -301,12 +337,10 @@ impl Moment {
 impl Observer for Watch<'_> {
     fn issue(&self, issue: &Issue<'_>) {
         if issue.masks.iter().any(|mask| *mask != 0) {
-            self.sanitizer.detectors().each(|detector| {
-                if !detector.copies.is_empty() {
-                    detector.finish_copy(self.launch, None);
-                }
-                detector.issue(self.launch, issue);
-            });
+            match &self.sanitizer.queue {
+                Some(queue) => queue.issue(self.launch, issue),
+                None => self.sanitizer.detectors().issue(self.launch, issue),
+            }
         }
     }
 
@@ -317,12 +351,9 @@ impl Observer for Watch<'_> {
     }
 
     fn happening(&self, happening: &Happening<'_>) {
-        let continues = matches!(happening, Happening::BulkAccess { .. } | Happening::Mbarrier { .. });
-        self.sanitizer.detectors().each(|detector| {
-            if !continues {
-                detector.finish_copy(self.launch, None);
-            }
-            detector.happening(self.launch, happening);
-        });
+        let queue = self.sanitizer.queue.as_ref();
+        if !queue.is_some_and(|queue| queue.happening(self.launch, happening)) {
+            self.sanitizer.detectors().happening(self.launch, happening);
+        }
     }
 }

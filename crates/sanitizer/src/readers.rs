@@ -126,7 +126,7 @@ impl Checker<'_> {
         Some(number)
     }
 
-    /// A read of words of a row in one piece of which nobody or this thread alone has read some at this time. Returns whether it
+    /// A read of words of a row in one piece of which nobody or this thread alone has read some, by this instruction and at this time. Returns whether it
     /// is one.
     #[inline(always)]
     pub(crate) fn read_alone(
@@ -146,9 +146,9 @@ impl Checker<'_> {
             *known = Pattern::of_words(entry, words);
             return true;
         }
-        // Of one time: what the thread has read before is no later than it seems to be.
-        let same = known.shift == Pattern::ALIKE && Entry { site: entry.site, ..known.entry } == entry;
-        if same && known.entry.is_of_threads() {
+        // Of one time and instruction: what the thread has read before was read when and where it seems to be.
+        let same = known.shift == Pattern::ALIKE && known.entry == entry;
+        if same {
             *known = Pattern::of_words(entry, known.words | words);
         }
         same

@@ -131,7 +131,11 @@ fn check(
     checks: Checks,
     scheduler: SchedulerKind,
 ) -> Result<(Vec<Report>, Outcome), String> {
-    let sanitizer = Sanitizer::new(checks, Suppressions::default());
+    let mut sanitizer = Sanitizer::new(checks, Suppressions::default());
+    // It is all the same on which thread.
+    if matches!(scheduler, SchedulerKind::Random { seed: 2 } | SchedulerKind::Adversarial) {
+        sanitizer = sanitizer.in_background();
+    }
     let schedule = Schedule { scheduler, threads: 1, debug: false };
     let outcome = run_watched(program, case, schedule, &mut |launch, run| {
         let parameters = launch.kernel.parameters();

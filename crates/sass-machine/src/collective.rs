@@ -1,13 +1,9 @@
 //! What the lanes of a warp that stand at one instruction do together.
 
 use crate::fault::FaultKind;
-use crate::step::Collective;
-use crate::storage::{Banks, LANES, Registers};
-
-/// The lanes of a mask.
-pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    (0..LANES).filter(move |lane| mask >> lane & 1 == 1)
-}
+use crate::registers::{Banks, LANES, Registers, lanes};
+use crate::step::{Collective, Vote};
+use crate::{access, product};
 
 /// Carries it out for the active lanes.
 pub(crate) fn perform(
@@ -18,62 +14,60 @@ pub(crate) fn perform(
 ) -> Result<(), FaultKind> {
     match collective {
         Collective::Shuffle { mode, inside, to, sources: [value, by, bounds] } => {
-            let mut found = [(0, false); LANES];
+            let values = registers.values(value, banks, active)?;
+            let by = registers.values(by, banks, active)?;
+            let bounds = registers.values(bounds, banks, active)?;
+            let (mut given, mut found) = ([0; LANES], 0);
             for lane in lanes(active) {
-                let by = registers.read(by, banks, lane)? as u32;
-                let bounds = registers.read(bounds, banks, lane)? as u32;
-                let (from, inside) = ir::shuffle::source(*mode, lane as u32, by, bounds);
+                let (from, inside) =
+                    ir::shuffle::source(*mode, lane as u32, by[lane] as u32, bounds[lane] as u32);
                 // A lane that is not here gives zero, as an H200 does for one that has exited.
-                let here = active >> from & 1 == 1;
-                let given = if here { registers.read(value, banks, from as usize)? } else { 0 };
-                found[lane] = (given, inside);
+                given[lane] = if active >> from & 1 == 1 { values[from as usize] as u32 } else { 0 };
+                found |= u32::from(inside) << lane;
             }
-            for lane in lanes(active) {
-                registers.write(*to, found[lane].0, lane);
-                registers.write(*inside, u64::from(found[lane].1), lane);
-            }
+            registers.set_plane(*to, active, &given);
+            registers.set_mask(*inside, active, found);
         }
-        Collective::Vote { all, to, flag, source } => {
-            let mut holds = 0;
-            for lane in lanes(active) {
-                holds |= (registers.read(source, banks, lane)? as u32) << lane;
-            }
-            let answer = if *all { holds == active } else { holds != 0 };
-            for lane in lanes(active) {
-                registers.write(*to, u64::from(holds), lane);
-                registers.write(*flag, u64::from(answer), lane);
-            }
+        Collective::Vote { vote, to, flag, source } => {
+            let holds = registers.flags(source) & active;
+            let answer = match vote {
+                Vote::Any => holds != 0,
+                Vote::All => holds == active,
+                Vote::Equal => holds == active || holds == 0,
+            };
+            registers.set_plane(*to, active, &[holds; LANES]);
+            registers.set_mask(*flag, active, if answer { u32::MAX } else { 0 });
         }
         Collective::Match { all, to, flag, source } => {
-            let mut values = [0; LANES];
-            for lane in lanes(active) {
-                values[lane] = registers.read(source, banks, lane)?;
-            }
+            let values = registers.values(source, banks, active)?;
+            let (mut masks, mut equal) = ([0; LANES], 0);
             for lane in lanes(active) {
                 let same = lanes(active).filter(|&other| values[other] == values[lane]);
                 let same = same.fold(0, |mask, other| mask | 1 << other);
-                let equal = same == active;
-                registers.write(*to, u64::from(if *all && !equal { 0 } else { same }), lane);
-                registers.write(*flag, u64::from(equal), lane);
+                equal |= u32::from(same == active) << lane;
+                masks[lane] = if *all && same != active { 0 } else { same };
             }
+            registers.set_plane(*to, active, &masks);
+            registers.set_mask(*flag, active, equal);
         }
         Collective::Reduce { to, source, join } => {
-            let mut result: Option<u32> = None;
-            for lane in lanes(active) {
-                let value = registers.read(source, banks, lane)? as u32;
-                result = Some(result.map_or(value, |so_far| join(so_far, value)));
-            }
+            let values = registers.values(source, banks, active)?;
+            let result = lanes(active).map(|lane| values[lane] as u32).reduce(join);
             if let Some(result) = result {
-                lanes(active).for_each(|lane| registers.write(*to, u64::from(result), lane));
+                registers.set_plane(*to, active, &[result; LANES]);
             }
         }
-        Collective::Elect { flag, to } => {
-            let first = active.trailing_zeros();
-            for lane in lanes(active) {
-                registers.write(*flag, u64::from(lane as u32 == first), lane);
-                registers.write(*to, u64::from(first), lane);
-            }
+        Collective::Elect { flag, to, source } => {
+            let from = source.as_ref().map_or(active, |source| registers.flags(source) & active);
+            let first = if from == 0 { 0 } else { from & from.wrapping_neg() };
+            registers.set_mask(*flag, active, first);
+            registers.set_plane(*to, active, &[first.trailing_zeros(); LANES]);
         }
+        Collective::Transpose { to, from } => {
+            let words = access::transposed(registers.plane(*from));
+            registers.set_plane(*to, active, &words);
+        }
+        Collective::Product(product) => product::perform(registers, product),
     }
     Ok(())
 }

@@ -1,10 +1,14 @@
 //! A CTA: its warps in turn, its shared memory, its barriers.
 
 use crate::fault::FaultKind;
+use crate::memory::Reach;
+use crate::registers::LANES;
 use crate::step::Arrival;
-use crate::storage::{LANES, Reach};
+use crate::timing::{Schedule, Timing};
 use crate::warp::{Around, Event, Warp};
 use machine::memory::Buffers;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Instructions of a warp before another one has its turn.
 const TURN: u32 = 256;
@@ -39,15 +43,22 @@ pub(crate) struct Stopped {
 }
 
 impl Cta {
-    pub(crate) fn new(block: [u32; 3], threads: u32, shared: u64) -> Self {
+    pub(crate) fn new(block: [u32; 3], threads: u32, shared: u64, schedule: Option<&Arc<Schedule>>) -> Self {
+        let timing = || schedule.map(|schedule| Timing::new(Arc::clone(schedule)));
         let warps = (0..threads.div_ceil(LANES as u32))
-            .map(|number| Warp::new(number, threads - number * LANES as u32))
+            .map(|number| Warp::new(number, threads - number * LANES as u32, timing()))
             .collect();
         Self { block, shared: vec![0; shared as usize], warps, barriers: vec![Barrier::default(); 16] }
     }
 
     pub(crate) fn has_exited(&self) -> bool {
         self.warps.iter().all(Warp::has_exited)
+    }
+
+    /// The broken dependences that its warps have met.
+    pub(crate) fn hazards(&mut self) -> BTreeSet<(u64, u64, String)> {
+        let timings = self.warps.iter_mut().filter_map(|warp| warp.timing.take());
+        timings.flat_map(|timing| timing.found()).collect()
     }
 
     /// Gives each warp a turn.

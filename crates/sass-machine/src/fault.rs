@@ -49,6 +49,12 @@ pub enum FaultKind {
     /// Control goes where no instruction is.
     #[error("there is no instruction")]
     OutsideOfCode,
+    /// More threads in a CTA than there can be.
+    #[error("a CTA of {0:?} threads, which are more than 1024")]
+    Block([u32; 3]),
+    /// More shared memory than a CTA can have.
+    #[error("{0} bytes of shared memory, which are more than 232448")]
+    Shared(u64),
     /// Every thread waits for another.
     #[error("all threads that are left wait for one another")]
     Deadlock,

@@ -2,22 +2,32 @@
 
 use crate::cta::{Cta, Stopped};
 use crate::decode::{self, WORD};
-use crate::fault::Fault;
+use crate::fault::{Fault, FaultKind};
 use crate::image::{Half, Program, Refused};
+use crate::memory::LOCAL;
+use crate::registers::Banks;
 use crate::step::Step;
-use crate::storage::{Banks, LOCAL};
+use crate::timing::Schedule;
 use crate::warp::Around;
 use machine::memory::{Buffers, LOCAL_WINDOW};
+use sass::hazards::Issue;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// CTAs that run at the same time; the others wait until one has ended.
 const RESIDENT: usize = 32;
+/// Threads of a CTA, at most.
+const THREADS: u32 = 1024;
+/// Bytes of shared memory that the system keeps for itself, and those that there are with them.
+const RESERVED: u64 = 1 << 10;
+const SHARED: u64 = 228 << 10;
 /// Where parameters begin in constant bank 0 on sm_90.
 const PARAMETERS: usize = 0x210;
 
 /// A kernel whose instructions are ready.
 struct Kernel {
     steps: Vec<Step>,
+    words: Vec<u128>,
     shared: u64,
 }
 
@@ -44,6 +54,32 @@ pub struct Launch<'a> {
     pub params: &'a [u8],
     /// Warp instructions that the launch may execute.
     pub budget: u64,
+    /// Whether control codes are honoured: a result is there after its latency, or when its scoreboard has been waited for.
+    pub timed: bool,
+}
+
+/// A dependence that a control code breaks, where a warp came by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// The instruction that comes too early, in bytes from the kernel's beginning.
+    pub address: u64,
+    /// The one that it depends on.
+    pub on: u64,
+    /// Which register, and what is missing.
+    pub message: String,
+    /// The first CTA in which it was met.
+    pub block: [u32; 3],
+}
+
+/// What a launch came to.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// How it ended, if not well.
+    pub fault: Option<Fault>,
+    /// Warp instructions that were executed.
+    pub instructions: u64,
+    /// Broken dependences that warps met, each once, if control codes were honoured.
+    pub hazards: Vec<Broken>,
 }
 
 impl<'a> Loaded<'a> {
@@ -79,7 +115,8 @@ impl<'a> Loaded<'a> {
             let (words, _) = code.as_chunks::<WORD>();
             let steps = (0..).step_by(WORD).zip(words);
             let steps = steps.map(|(at, word)| decode::step(u128::from_le_bytes(*word), at)).collect();
-            kernels.insert(name.clone(), Kernel { steps, shared: image.shared });
+            let words = words.iter().map(|word| u128::from_le_bytes(*word)).collect();
+            kernels.insert(name.clone(), Kernel { steps, words, shared: image.shared });
         }
         Ok(Self { memory, kernels, variables, constants: program.constants.clone() })
     }
@@ -106,13 +143,36 @@ impl<'a> Loaded<'a> {
         texts
     }
 
-    /// Executes a launch to its end. A kernel that is not there does nothing.
-    ///
-    /// # Errors
-    /// How it ends otherwise.
-    pub fn launch(&self, launch: &Launch<'_>) -> Result<(), Fault> {
-        let Some(kernel) = self.kernels.get(launch.kernel) else { return Ok(()) };
+    /// Executes a launch. A kernel that is not there does nothing.
+    #[must_use]
+    pub fn launch(&self, launch: &Launch<'_>) -> Outcome {
+        let mut outcome = Outcome::default();
+        if let Some(kernel) = self.kernels.get(launch.kernel) {
+            let mut found = BTreeMap::new();
+            outcome.fault = self.execute(kernel, launch, &mut outcome.instructions, &mut found).err();
+            outcome.hazards = found.into_values().collect();
+        }
+        outcome
+    }
+
+    fn execute(
+        &self,
+        kernel: &Kernel,
+        launch: &Launch<'_>,
+        instructions: &mut u64,
+        found: &mut BTreeMap<(u64, u64, String), Broken>,
+    ) -> Result<(), Fault> {
+        let fault =
+            |kind| Fault { kind, kernel: launch.kernel.to_owned(), address: 0, block: [0; 3], warp: 0 };
+        let threads = launch.block.iter().try_fold(1_u32, |all, &count| all.checked_mul(count.max(1)));
+        let threads = threads.filter(|&count| count <= THREADS);
+        let threads = threads.ok_or_else(|| fault(FaultKind::Block(launch.block)))?;
+        let shared = kernel.shared.max(RESERVED).saturating_add(u64::from(launch.dynamic_shared));
+        if shared > SHARED {
+            return Err(fault(FaultKind::Shared(shared - RESERVED)));
+        }
         let banks = Banks { launch: bank(launch), module: self.constants.clone() };
+        let schedule = launch.timed.then(|| kernel.schedule()).flatten();
         let mut around = Around {
             steps: &kernel.steps,
             banks: &banks,
@@ -121,31 +181,48 @@ impl<'a> Loaded<'a> {
             clock: 0,
         };
         let [x, y, z] = launch.grid.map(u64::from);
-        let mut next = (0..x * y * z).map(|at| [at % x, at / x % y, at / (x * y)].map(|it| it as u32));
-        let threads = launch.block.iter().product();
-        let shared = kernel.shared.max(1 << 10) + u64::from(launch.dynamic_shared);
+        let mut next = (0..z).flat_map(|z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])));
         let mut running: Vec<Cta> = Vec::new();
         let mut budget = launch.budget;
         loop {
             let room = RESIDENT - running.len();
-            running.extend(next.by_ref().take(room).map(|block| Cta::new(block, threads, shared)));
+            let new = next.by_ref().take(room).map(|block| block.map(|it| it as u32));
+            running.extend(new.map(|block| Cta::new(block, threads, shared, schedule.as_ref())));
             if running.is_empty() {
                 return Ok(());
             }
             for cta in &mut running {
                 let block = cta.block;
-                let fault = |Stopped { warp, place, kind }| Fault {
+                let ended = cta.turn(&mut around, self.memory, &mut budget);
+                *instructions = launch.budget - budget;
+                if ended.is_err() || cta.has_exited() {
+                    for (offset, on, message) in cta.hazards() {
+                        let broken = Broken { address: offset, on, message: message.clone(), block };
+                        found.entry((offset, on, message)).or_insert(broken);
+                    }
+                }
+                ended.map_err(|Stopped { warp, place, kind }| Fault {
                     kind,
                     kernel: launch.kernel.to_owned(),
                     address: (place * WORD) as u64,
                     block,
                     warp,
-                };
-                let ended = cta.turn(&mut around, self.memory, &mut budget);
-                ended.map_err(fault)?;
+                })?;
             }
             running.retain(|cta| !cta.has_exited());
         }
+    }
+}
+
+impl Kernel {
+    /// When the instructions' results are there; none where nobody has measured that.
+    fn schedule(&self) -> Option<Arc<Schedule>> {
+        let latencies = sass::latency::table(90)?;
+        let issues = self.words.iter().enumerate().map(|(index, &word)| {
+            let instruction = sass::decode(sass::Arch::Sm90, word)?;
+            Some(Issue::of(&instruction, (index * WORD) as u64, latencies))
+        });
+        Some(Arc::new(Schedule { issues: issues.collect(), latencies }))
     }
 }
 

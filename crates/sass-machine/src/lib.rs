@@ -15,17 +15,21 @@
 //! A vendor's binaries are not its input: what they contain is theirs, and was compiled under terms that may not allow to execute it
 //! elsewhere. A cubin whose tool note does not name our assembler is refused unless the caller says that the code is their own.
 
+mod access;
 mod collective;
 mod cta;
 mod decode;
 mod fault;
 mod grid;
 mod image;
+mod memory;
 mod operand;
+mod product;
+mod registers;
 mod step;
-mod storage;
+mod timing;
 mod warp;
 
 pub use fault::{Fault, FaultKind};
-pub use grid::{Launch, Loaded};
+pub use grid::{Broken, Launch, Loaded, Outcome};
 pub use image::{Program, Refused};

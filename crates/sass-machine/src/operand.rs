@@ -1,5 +1,7 @@
 //! Operands of an instruction, as its text names them.
 
+use crate::registers::{PT, RZ, URZ};
+
 /// What stands in front of an operand, or around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sign {
@@ -11,16 +13,64 @@ pub(crate) struct Sign {
     pub(crate) absolute: bool,
 }
 
-/// What an operand names. RZ and URZ are registers without a number, PT and UPT a predicate without one.
+/// Which part of a register an operand names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Half {
+    /// All of it.
+    #[default]
+    Both,
+    /// `.H0_H0`: the lower half, twice.
+    Low,
+    /// `.H1_H1`: the upper half, twice.
+    High,
+    /// `.H1`: the upper half, as a number.
+    Upper,
+    /// `.B2`: a byte, as a number.
+    Byte(u8),
+}
+
+/// What an operand names. RZ, URZ, PT and UPT are the last numbers of theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operand {
-    Register { number: Option<u8>, sign: Sign },
-    Uniform { number: Option<u8>, sign: Sign },
-    Predicate { number: Option<u8>, negated: bool },
+    Register {
+        number: u8,
+        sign: Sign,
+        half: Half,
+    },
+    Uniform {
+        number: u8,
+        sign: Sign,
+        half: Half,
+    },
+    Predicate {
+        number: u8,
+        negated: bool,
+    },
+    UniformPredicate {
+        number: u8,
+        negated: bool,
+    },
     Immediate(u32),
-    Constant { bank: u8, register: Option<u8>, offset: i64, sign: Sign },
-    Address { register: Option<u8>, wide: bool, uniform: Option<u8>, offset: i64 },
+    Constant {
+        bank: u8,
+        register: u8,
+        uniform: u8,
+        offset: i64,
+        sign: Sign,
+        half: Half,
+    },
+    Address {
+        register: u8,
+        wide: bool,
+        uniform: u8,
+        pair: bool,
+        offset: i64,
+    },
     Special(Special),
+    /// A barrier of convergence.
+    Convergence(u8),
+    /// What an instruction's meaning does not depend on: `PR`, a scoreboard.
+    Other,
 }
 
 /// A special register.
@@ -36,6 +86,7 @@ pub(crate) enum Special {
     LeMask,
     GtMask,
     GeMask,
+    Zero,
     /// The high word of generic addresses of shared memory.
     SharedWindow,
     /// The CTA's rank in its cluster.
@@ -60,6 +111,7 @@ impl Special {
             "SR_LEMASK" => Self::LeMask,
             "SR_GTMASK" => Self::GtMask,
             "SR_GEMASK" => Self::GeMask,
+            "SRZ" => Self::Zero,
             "SR_SWINHI" => Self::SharedWindow,
             "SR_CgaCtaId" => Self::ClusterRank,
             "SR_CLOCKLO" => Self::Clock,
@@ -79,23 +131,39 @@ fn number(text: &str) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// `R5` and `RZ`, `UR5` and `URZ`, `P0` and `PT`: by what stands before the number, and what stands for none.
-fn numbered(text: &str, prefix: &str, none: &str) -> Option<Option<u8>> {
-    if text == none {
-        return Some(None);
+/// `R5` and `RZ`, `UR5` and `URZ`, `P0` and `PT`: by what stands before the number, and what stands for the last.
+fn numbered(text: &str, prefix: &str, last: (&str, u8)) -> Option<u8> {
+    if text == last.0 {
+        return Some(last.1);
     }
-    text.strip_prefix(prefix)?.parse().ok().map(Some)
+    text.strip_prefix(prefix)?.parse().ok()
 }
 
-fn register(text: &str) -> Option<Option<u8>> {
-    numbered(text, "R", "RZ")
+fn register(text: &str) -> Option<u8> {
+    numbered(text, "R", ("RZ", RZ))
 }
 
-fn uniform(text: &str) -> Option<Option<u8>> {
-    numbered(text, "UR", "URZ")
+fn uniform(text: &str) -> Option<u8> {
+    numbered(text, "UR", ("URZ", URZ))
 }
 
 impl Operand {
+    /// Takes away what stands in front of a register or around it.
+    pub(crate) fn take_sign(&mut self) -> Sign {
+        match self {
+            Self::Register { sign, .. } | Self::Uniform { sign, .. } | Self::Constant { sign, .. } => {
+                std::mem::take(sign)
+            }
+            Self::Predicate { .. }
+            | Self::UniformPredicate { .. }
+            | Self::Immediate(_)
+            | Self::Address { .. }
+            | Self::Special(_)
+            | Self::Convergence(_)
+            | Self::Other => Sign::default(),
+        }
+    }
+
     /// The operand that a text names, or `None` if it is one that nothing here executes.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -108,20 +176,46 @@ impl Operand {
         if let Some(special) = Special::parse(text) {
             return Some(Self::Special(special));
         }
+        if let Some(number) = text.strip_prefix('B').and_then(|rest| rest.parse().ok()) {
+            return Some(Self::Convergence(number));
+        }
+        if ["PR", "UPR"].contains(&text) || text.starts_with("SB") {
+            return Some(Self::Other);
+        }
         let (negated, bare) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
-        if let Some(number) = numbered(bare, "P", "PT").or_else(|| (bare == "UPT").then_some(None)) {
+        if let Some(number) = numbered(bare, "P", ("PT", PT)) {
             return Some(Self::Predicate { number, negated });
         }
-        let mut sign = Sign::default();
-        let mut bare = text.strip_suffix(".reuse").unwrap_or(text);
+        if let Some(number) = numbered(bare, "UP", ("UPT", PT)) {
+            return Some(Self::UniformPredicate { number, negated });
+        }
         // A number keeps its own sign.
-        if let Some(value) = number(bare) {
+        if let Some(value) = number(text) {
             return Some(Self::Immediate(value as u32));
         }
+        let mut sign = Sign::default();
+        let mut bare = text;
         for (mark, flag) in [('-', &mut sign.negated), ('~', &mut sign.inverted)] {
             if let Some(rest) = bare.strip_prefix(mark) {
                 (*flag, bare) = (true, rest);
             }
+        }
+        let mut half = Half::Both;
+        loop {
+            // `.ROW` and `.COL` say what the instruction's other operands say already, `.SIGN` what its name does.
+            let (rest, suffix) = match bare.rsplit_once('.') {
+                Some((rest, suffix)) if !suffix.ends_with(']') => (rest, suffix),
+                _ => break,
+            };
+            match suffix {
+                "H0_H0" => half = Half::Low,
+                "H1_H1" => half = Half::High,
+                "H1" => half = Half::Upper,
+                "B0" | "B1" | "B2" | "B3" => half = Half::Byte(suffix.as_bytes()[1] - b'0'),
+                "reuse" | "ROW" | "COL" | "SIGN" => {}
+                _ => return None,
+            }
+            bare = rest;
         }
         if let Some(inside) = bare.strip_prefix('|').and_then(|rest| rest.strip_suffix('|')) {
             (sign.absolute, bare) = (true, inside);
@@ -129,30 +223,33 @@ impl Operand {
         if let Some(rest) = bare.strip_prefix("c[") {
             let (bank, place) = rest.split_once("][")?;
             let place = Self::address(&format!("[{place}"))?;
-            let Self::Address { register, wide: false, uniform: None, offset } = place else { return None };
-            return Some(Self::Constant { bank: number(bank)? as u8, register, offset, sign });
+            let Self::Address { register, wide: false, uniform, offset, .. } = place else { return None };
+            return Some(Self::Constant { bank: number(bank)? as u8, register, uniform, offset, sign, half });
         }
         if let Some(number) = uniform(bare) {
-            return Some(Self::Uniform { number, sign });
+            return Some(Self::Uniform { number, sign, half });
         }
-        register(bare).map(|number| Self::Register { number, sign })
+        register(bare).map(|number| Self::Register { number, sign, half })
     }
 
-    /// `[R2.64+UR4+0x8]`.
+    /// `[R2.64+UR4+0x8]`, `[R2.U32+UR4]`.
     fn address(text: &str) -> Option<Self> {
         let inside = text.strip_prefix('[')?.strip_suffix(']')?;
-        let (mut base, mut wide, mut shared, mut offset) = (None, false, None, 0);
+        let (mut base, mut wide, mut pair, mut shared, mut offset) = (RZ, false, false, URZ, 0);
         for part in inside.split('+') {
             if let Some(value) = number(part) {
                 offset += value;
             } else if let Some(number) = uniform(part) {
                 shared = number;
+            } else if let Some(number) = part.strip_suffix(".64").and_then(uniform) {
+                (shared, pair) = (number, true);
             } else {
-                let (name, width) = part.strip_suffix(".64").map_or((part, false), |name| (name, true));
-                (base, wide) = (register(name)?, width);
+                let name = part.strip_suffix(".64");
+                (wide, pair) = (wide || name.is_some(), pair || part.ends_with(".U32"));
+                base = register(name.or_else(|| part.strip_suffix(".U32")).unwrap_or(part))?;
             }
         }
-        Some(Self::Address { register: base, wide, uniform: shared, offset })
+        Some(Self::Address { register: base, wide, uniform: shared, pair: pair || wide, offset })
     }
 }
 
@@ -164,21 +261,37 @@ mod tests {
     fn operands_as_they_are_printed() {
         let plain = Sign::default();
         let parse = |text| Operand::parse(text).expect(text);
-        assert_eq!(parse("RZ"), Operand::Register { number: None, sign: plain });
+        let register = |number, sign, half| Operand::Register { number, sign, half };
+        assert_eq!(parse("RZ"), register(RZ, plain, Half::Both));
         assert_eq!(
             parse("-|R7|.reuse"),
-            Operand::Register { number: Some(7), sign: Sign { negated: true, absolute: true, ..plain } }
+            register(7, Sign { negated: true, absolute: true, ..plain }, Half::Both)
         );
+        assert_eq!(parse("R4.H0_H0"), register(4, plain, Half::Low));
+        assert_eq!(parse("|R4|.H1_H1"), register(4, Sign { absolute: true, ..plain }, Half::High));
         assert_eq!(
             parse("desc[UR4][R2.64+-0x8]"),
-            Operand::Address { register: Some(2), wide: true, uniform: None, offset: -8 }
+            Operand::Address { register: 2, wide: true, uniform: URZ, pair: true, offset: -8 }
+        );
+        assert_eq!(
+            parse("[R28+UR6+0x8]"),
+            Operand::Address { register: 28, wide: false, uniform: 6, pair: false, offset: 8 }
         );
         assert_eq!(
             parse("c[0x3][R24+0x10]"),
-            Operand::Constant { bank: 3, register: Some(24), offset: 16, sign: plain }
+            Operand::Constant {
+                bank: 3,
+                register: 24,
+                uniform: URZ,
+                offset: 16,
+                sign: plain,
+                half: Half::Both
+            }
         );
-        assert_eq!(parse("!PT"), Operand::Predicate { number: None, negated: true });
+        assert_eq!(parse("!PT"), Operand::Predicate { number: PT, negated: true });
+        assert_eq!(parse("!UP1"), Operand::UniformPredicate { number: 1, negated: true });
         assert_eq!(parse("-0x2"), Operand::Immediate(0xffff_fffe));
-        assert_eq!(Operand::parse("R4.H0_H0"), None);
+        assert_eq!(parse("B3"), Operand::Convergence(3));
+        assert_eq!(Operand::parse("R4.XYZ"), None);
     }
 }

@@ -1,6 +1,7 @@
 //! An instruction, ready to be executed.
 
 use crate::operand::{Operand, Special};
+use crate::registers::{LANES, Plane};
 use ir::instruction::ShflMode;
 
 /// How a source is read.
@@ -16,6 +17,8 @@ pub(crate) enum Kind {
     Single,
     /// A double-precision number in a pair.
     Double,
+    /// Two halves.
+    Packed,
     /// A predicate: 0 or 1.
     Flag,
 }
@@ -27,24 +30,56 @@ pub(crate) struct Source {
     pub(crate) kind: Kind,
 }
 
-/// Where a result goes. What has no number is dropped.
+/// Where a result goes. What has the last number is dropped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place {
     /// So many registers from this one on.
-    Registers(Option<u8>, u8),
+    Registers(u8, u8),
     /// The same in the uniform file.
-    Uniform(Option<u8>, u8),
-    Predicate(Option<u8>),
+    Uniform(u8, u8),
+    Predicate(u8),
+    UniformPredicate(u8),
 }
 
-/// What each lane computes from its sources alone: sources to results, in their orders.
-pub(crate) type Function = Box<dyn Fn(&[u64], &mut [u64]) + Send + Sync>;
+impl Place {
+    /// Whether it is there once for a warp.
+    pub(crate) fn is_uniform(self) -> bool {
+        matches!(self, Self::Uniform(..) | Self::UniformPredicate(_))
+    }
+}
+
+/// Three words to one, in all lanes at once.
+pub(crate) type Words = Box<dyn Fn(&Plane, &Plane, &Plane, &mut Plane) + Send + Sync>;
+/// The lanes in which something holds of two words.
+pub(crate) type Test = Box<dyn Fn(&Plane, &Plane) -> u32 + Send + Sync>;
+/// What lanes compute from their sources: sources to results, in their orders.
+pub(crate) type Lanes = Box<dyn Fn(&[[u64; LANES]], &mut [[u64; LANES]]) + Send + Sync>;
+
+/// Sources and results of a computation, at most.
+pub(crate) const MOST_SOURCES: usize = 6;
+pub(crate) const MOST_PLACES: usize = 3;
 
 /// A computation.
-pub(crate) struct Compute {
-    pub(crate) sources: Vec<Source>,
-    pub(crate) places: Vec<Place>,
-    pub(crate) function: Function,
+pub(crate) enum Compute {
+    Words {
+        sources: [Source; 3],
+        place: Place,
+        function: Words,
+    },
+    /// Two predicates: the truth and its opposite, each joined with a third one.
+    Test {
+        sources: [Source; 2],
+        places: [Place; 2],
+        with: Source,
+        join: fn(u32, u32) -> u32,
+        function: Test,
+    },
+    /// Anything else, up to 64 bits a source and a result.
+    Lanes {
+        sources: Vec<Source>,
+        places: Vec<Place>,
+        function: Lanes,
+    },
 }
 
 /// Which memory an access reaches.
@@ -60,9 +95,11 @@ pub(crate) enum Space {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address {
     pub(crate) space: Space,
-    pub(crate) register: Option<u8>,
+    pub(crate) register: u8,
     pub(crate) wide: bool,
-    pub(crate) uniform: Option<u8>,
+    pub(crate) uniform: u8,
+    /// The uniform register is a pair.
+    pub(crate) pair: bool,
     pub(crate) offset: i64,
 }
 
@@ -73,7 +110,7 @@ pub(crate) type Update = Box<dyn Fn(u64, u64, u64) -> u64 + Send + Sync>;
 pub(crate) enum Access {
     /// Reads bytes; fewer than four are extended by sign or zeros.
     Load {
-        to: Option<u8>,
+        to: u8,
         address: Address,
         bytes: u8,
         signed: bool,
@@ -85,7 +122,7 @@ pub(crate) enum Access {
         bytes: u8,
     },
     Atomic {
-        to: Option<u8>,
+        to: u8,
         address: Address,
         bytes: u8,
         operands: [Source; 2],
@@ -95,10 +132,43 @@ pub(crate) enum Access {
     Constant {
         to: Place,
         bank: u8,
-        register: Option<u8>,
+        register: u8,
+        uniform: u8,
         offset: i64,
         bytes: u8,
+        signed: bool,
     },
+    /// As an atomic operation, but what comes back is whether a value was exchanged.
+    Exchange {
+        to: u8,
+        address: Address,
+        bytes: u8,
+        operands: [Source; 2],
+    },
+    /// Matrices of eight rows of eight halves: eight lanes have the addresses of a matrix's rows.
+    Matrices {
+        store: bool,
+        transposed: bool,
+        count: u8,
+        register: u8,
+        address: Address,
+    },
+    /// Asks which memory a generic address is in.
+    Which {
+        flag: Place,
+        to: Place,
+        address: Address,
+        /// None for the shared memory of another CTA, where no address here is.
+        space: Option<Space>,
+    },
+}
+
+/// What a vote asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vote {
+    Any,
+    All,
+    Equal,
 }
 
 /// What lanes do together.
@@ -109,9 +179,9 @@ pub(crate) enum Collective {
         to: Place,
         sources: [Source; 3],
     },
-    /// The lanes whose predicate holds; whether any does, or all.
+    /// The lanes whose predicate holds; whether that is so in any, in all, or the same in all.
     Vote {
-        all: bool,
+        vote: Vote,
         to: Place,
         flag: Place,
         source: Source,
@@ -128,11 +198,30 @@ pub(crate) enum Collective {
         source: Source,
         join: fn(u32, u32) -> u32,
     },
-    /// The first active lane.
+    /// The first active lane, or the first whose predicate holds.
     Elect {
         flag: Place,
         to: Place,
+        source: Option<Source>,
     },
+    Product(Product),
+    /// A matrix of eight rows of eight halves, its rows and columns exchanged.
+    Transpose {
+        to: Place,
+        from: u8,
+    },
+}
+
+/// A product of matrices in registers: D = A * B + C.
+pub(crate) struct Product {
+    pub(crate) config: numerics::tensor::Config,
+    /// Rows of A, and elements in each.
+    pub(crate) rows: usize,
+    pub(crate) k: usize,
+    pub(crate) to: u8,
+    pub(crate) a: u8,
+    pub(crate) b: u8,
+    pub(crate) c: u8,
 }
 
 /// What a barrier of the CTA does beside waiting.
@@ -151,10 +240,58 @@ pub(crate) enum Action {
     Compute(Compute),
     /// Reads a special register; 64 bits of a clock.
     Special(Special, Place),
+    /// The predicates of a mask to the bits of a register, which are put into a byte of another.
+    PackPredicates {
+        to: Place,
+        from: Source,
+        mask: u32,
+        byte: u8,
+        uniform: bool,
+    },
+    /// Bits of a register to the predicates of a mask.
+    UnpackPredicates {
+        from: Source,
+        mask: u32,
+        uniform: bool,
+    },
+    /// A register of the first active lane, or what all of them have, to a uniform one.
+    ToUniform {
+        to: u8,
+        from: Source,
+    },
     Access(Access),
-    Collective(Collective),
-    /// To the instruction with this number.
-    Branch(usize),
+    Lanes(Collective),
+    /// To the instruction with this number, in the lanes in which all of the flags hold; with `any` in all if it is carried out in any.
+    Branch {
+        target: usize,
+        flags: Vec<Source>,
+        any: bool,
+    },
+    /// To this address and what a pair of registers adds to it.
+    Indirect {
+        base: u64,
+        register: u8,
+        /// The register is a uniform one.
+        uniform: bool,
+    },
+    /// Lanes enter a barrier of convergence.
+    Gather(u8),
+    /// Lanes wait at one for those that have entered it.
+    Meet(u8),
+    /// Lanes leave one.
+    Break(u8),
+    /// A barrier of convergence to a register, after which nobody is in it if it is cleared.
+    BarrierToRegister {
+        to: u8,
+        barrier: u8,
+        clear: bool,
+    },
+    RegisterToBarrier {
+        barrier: u8,
+        from: Source,
+    },
+    /// The address of this instruction, and what is added to it.
+    ProgramCounter(Place, u64),
     Exit,
     Barrier {
         number: u8,
@@ -169,6 +306,10 @@ pub(crate) enum Action {
     },
     /// Waits for the lanes of a mask; for all without one.
     Together(Option<Source>),
+    /// Waits for them at whichever such instruction each stands; what follows one of these they do together, until they leave each to its
+    /// own target.
+    Collective(Option<Source>, usize),
+    Leave,
     Yield,
     Nothing,
     Trap,
@@ -178,7 +319,7 @@ pub(crate) enum Action {
 
 /// An instruction.
 pub(crate) struct Step {
-    /// The predicate and whether it must be false.
-    pub(crate) guard: Option<(u8, bool)>,
+    /// The predicate under which it is carried out.
+    pub(crate) guard: Option<Source>,
     pub(crate) action: Action,
 }

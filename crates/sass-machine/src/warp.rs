@@ -1,10 +1,16 @@
 //! A warp: each lane stands somewhere, and lanes at one instruction execute it together.
+//!
+//! Those that execute are the running ones; where the others stand, and what they wait for, is noted for each. Lanes part where a branch is
+//! not taken by all. Of lanes that are ready those go first that are behind all others, until a `YIELD` or too many branches give the others
+//! their turn; lanes that come to one place run on together.
 
-use crate::collective::{self, lanes};
 use crate::fault::FaultKind;
+use crate::memory::{Local, Reach};
 use crate::operand::Special;
-use crate::step::{Access, Action, Arrival, Compute, Place, Step};
-use crate::storage::{Banks, LANES, Reach, Registers};
+use crate::registers::{Banks, LANES, Registers, lanes};
+use crate::step::{Action, Arrival, Compute, MOST_PLACES, MOST_SOURCES, Place, Source, Step};
+use crate::timing::Timing;
+use crate::{access, collective};
 use machine::memory::SHARED_WINDOW;
 
 /// What a lane does.
@@ -13,10 +19,21 @@ enum State {
     Ready,
     /// Waits at this very place for the lanes of a mask.
     Together(u32),
+    /// Waits for them wherever they wait like this.
+    Collective(u32),
+    /// Waits at a barrier of convergence.
+    Converging(u8),
     /// Waits at a barrier of the CTA.
     Barrier,
     Exited,
 }
+
+/// Branches that lanes take while others are ready elsewhere, before those have their turn.
+const PATIENCE: u32 = 4096;
+/// Barriers of convergence.
+const BARRIERS: usize = 16;
+/// Bytes of an instruction.
+const WORD: u64 = crate::decode::WORD as u64;
 
 /// What a warp needs to know of its surroundings.
 pub(crate) struct Around<'a> {
@@ -41,26 +58,52 @@ pub(crate) enum Event {
 pub(crate) struct Warp {
     pub(crate) number: u32,
     registers: Registers,
-    /// Where each lane stands.
+    local: Local,
+    /// Where those stand that run, and which lanes they are.
+    place: usize,
+    running: u32,
+    /// Lanes that could run.
+    ready: u32,
+    /// Where each other lane stands.
     places: [usize; LANES],
     states: [State; LANES],
-    /// Where those stand whose turn it is.
+    /// Where those stand whose turn is next.
     turn: Option<usize>,
+    /// Branches since others had their turn.
+    branches: u32,
+    /// Where lanes go that leave a collective.
+    leave_to: [usize; LANES],
+    /// For each barrier of convergence and lane, the lanes that it waits for.
+    barriers: [[u32; LANES]; BARRIERS],
     /// What the last reduction at a barrier gave: a count, a truth.
     pub(crate) result: (u32, bool),
+    /// Cycles, or instructions where nobody counts those.
+    clock: u64,
+    /// When results are there, if anybody wants to know.
+    pub(crate) timing: Option<Box<Timing>>,
 }
 
 impl Warp {
-    pub(crate) fn new(number: u32, threads: u32) -> Self {
+    pub(crate) fn new(number: u32, threads: u32, timing: Option<Timing>) -> Self {
+        let count = threads.min(LANES as u32);
         let mut states = [State::Exited; LANES];
-        states[..threads.min(LANES as u32) as usize].fill(State::Ready);
+        states[..count as usize].fill(State::Ready);
         Self {
             number,
             registers: Registers::new(),
+            local: Local::new(),
+            place: 0,
+            running: 0,
+            ready: if count == 32 { u32::MAX } else { (1 << count) - 1 },
             places: [0; LANES],
             states,
             turn: None,
+            branches: 0,
+            leave_to: [0; LANES],
+            barriers: [[0; LANES]; BARRIERS],
             result: (0, false),
+            clock: 0,
+            timing: timing.map(Box::new),
         }
     }
 
@@ -69,34 +112,80 @@ impl Warp {
     }
 
     pub(crate) fn is_ready(&self) -> bool {
-        self.states.contains(&State::Ready)
+        self.ready != 0
     }
 
     /// Lanes that wait at a barrier go on.
     pub(crate) fn release(&mut self) {
-        self.states.iter_mut().filter(|state| **state == State::Barrier).for_each(|it| *it = State::Ready);
+        for lane in 0..LANES {
+            if self.states[lane] == State::Barrier {
+                self.wake(lane);
+            }
+        }
+    }
+
+    fn wake(&mut self, lane: usize) {
+        self.states[lane] = State::Ready;
+        self.ready |= 1 << lane;
     }
 
     /// Where an instruction would be executed next: for a fault that no instruction has.
     pub(crate) fn place(&self) -> usize {
+        if self.running != 0 {
+            return self.place;
+        }
         (0..LANES).find(|&lane| self.states[lane] != State::Exited).map_or(0, |lane| self.places[lane])
     }
 
-    /// The lanes that are ready at one place, and the place: whose turn it is, or those that are behind all others.
-    fn group(&self) -> Option<(usize, u32)> {
-        let ready = || (0..LANES).filter(|&lane| self.states[lane] == State::Ready);
-        let here = self.turn.filter(|turn| ready().any(|lane| self.places[lane] == *turn));
-        let place = here.or_else(|| ready().map(|lane| self.places[lane]).min())?;
-        Some((
-            place,
-            ready().filter(|&lane| self.places[lane] == place).fold(0, |mask, lane| mask | 1 << lane),
-        ))
+    /// Chooses who runs: lanes whose turn it is, or those that are behind all others.
+    fn select(&mut self) -> bool {
+        let ready = self.ready;
+        let here = self.turn.take().filter(|turn| lanes(ready).any(|lane| self.places[lane] == *turn));
+        let Some(place) = here.or_else(|| lanes(ready).map(|lane| self.places[lane]).min()) else {
+            return false;
+        };
+        self.place = place;
+        self.running =
+            lanes(ready).filter(|&lane| self.places[lane] == place).fold(0, |mask, lane| mask | 1 << lane);
+        true
     }
 
-    /// Gives the turn to the next lanes behind these, or to the first.
-    fn pass_on(&mut self, place: usize) {
-        let ready = (0..LANES).filter(|&lane| self.states[lane] == State::Ready);
-        self.turn = ready.map(|lane| self.places[lane]).filter(|&it| it > place).min();
+    /// Lanes that come to where others run join them.
+    fn join(&mut self) {
+        for lane in lanes(self.ready & !self.running) {
+            if self.places[lane] == self.place {
+                self.running |= 1 << lane;
+            }
+        }
+    }
+
+    /// Those that run stand where they are, and somebody is chosen anew.
+    fn park(&mut self) {
+        lanes(self.running).for_each(|lane| self.places[lane] = self.place);
+        self.running = 0;
+    }
+
+    /// Lanes stop running, each for a reason, at a place.
+    fn stop(&mut self, stopped: u32, place: usize, state: State) {
+        for lane in lanes(stopped) {
+            (self.states[lane], self.places[lane]) = (state, place);
+        }
+        self.running &= !stopped;
+        self.ready &= !stopped;
+        if self.running != 0 {
+            self.park();
+        }
+    }
+
+    /// Gives the turn to the next lanes behind those that run, or to the first.
+    fn pass_on(&mut self) {
+        self.branches = 0;
+        if self.running == self.ready {
+            return;
+        }
+        let place = self.place;
+        self.park();
+        self.turn = lanes(self.ready).map(|lane| self.places[lane]).filter(|&it| it > place).min();
     }
 
     /// Executes one instruction for the lanes whose turn it is.
@@ -108,19 +197,35 @@ impl Warp {
         around: &Around<'_>,
         reach: &mut Reach<'_>,
     ) -> Result<Option<Event>, (usize, FaultKind)> {
-        let Some((place, together)) = self.group() else { return Ok(None) };
-        let step = around.steps.get(place).ok_or((place, FaultKind::OutsideOfCode))?;
-        let active = match step.guard {
-            None => together,
-            Some((number, false)) => together & self.registers.predicate(Some(number)),
-            Some((number, true)) => together & !self.registers.predicate(Some(number)),
-        };
-        lanes(together).for_each(|lane| self.places[lane] = place + 1);
-        self.turn = Some(place + 1);
-        if active == 0 {
-            return Ok(None);
+        if self.running == 0 {
+            if !self.select() {
+                return Ok(None);
+            }
+        } else if self.running != self.ready {
+            self.join();
         }
-        self.act(&step.action, active, place, around, reach).map_err(|kind| (place, kind))
+        let place = self.place;
+        let step = around.steps.get(place).ok_or((place, FaultKind::OutsideOfCode))?;
+        let mut timing = self.timing.take();
+        if let Some(timing) = &mut timing {
+            timing.before(place, &mut self.registers);
+        }
+        self.clock = timing.as_ref().map_or(around.clock, |timing| timing.now());
+        let active = match &step.guard {
+            None => self.running,
+            Some(guard) => self.running & self.registers.flags(guard),
+        };
+        self.place += 1;
+        let result = if active == 0 {
+            Ok(None)
+        } else {
+            self.act(&step.action, active, place, around, reach).map_err(|kind| (place, kind))
+        };
+        if let Some(timing) = &mut timing {
+            timing.after(place, active, &mut self.registers);
+        }
+        self.timing = timing;
+        result
     }
 
     fn act(
@@ -134,33 +239,93 @@ impl Warp {
         match action {
             Action::Compute(compute) => self.compute(compute, active, around.banks)?,
             Action::Special(special, to) => {
-                for lane in lanes(active) {
-                    self.registers.write(*to, self.special(*special, lane, around), lane);
+                let mut values = [0; LANES];
+                (0..LANES).for_each(|lane| values[lane] = self.special(*special, lane, around));
+                self.registers.set_values(*to, active, &values);
+            }
+            Action::PackPredicates { to, from, mask, byte, uniform } => {
+                let mut words = [0; LANES];
+                for lane in 0..LANES {
+                    let bits = (0..7).filter(|&number| self.holds(number, *uniform, lane));
+                    let bits = bits.fold(0, |bits, number| bits | 1_u32 << number) & mask;
+                    let old = self.registers.read(from, around.banks, lane)? as u32;
+                    words[lane] = old & !(mask << (8 * byte)) | bits << (8 * byte);
+                }
+                self.registers.set_plane(*to, active, &words);
+            }
+            Action::UnpackPredicates { from, mask, uniform } => {
+                let mut scratch = [0; LANES];
+                let words = *self.registers.word(from, around.banks, active, &mut scratch)?;
+                for number in (0..7).filter(|number| mask >> number & 1 == 1) {
+                    let bits = (0..LANES).fold(0, |bits, lane| bits | (words[lane] >> number & 1) << lane);
+                    let predicate =
+                        if *uniform { Place::UniformPredicate(number) } else { Place::Predicate(number) };
+                    self.registers.set_mask(predicate, active, bits);
                 }
             }
-            Action::Access(access) => self.access(access, active, around.banks, reach)?,
-            Action::Collective(collective) => {
+            Action::ToUniform { to, from } => {
+                let word = self.registers.read(from, around.banks, active.trailing_zeros() as usize)?;
+                self.registers.set_uniform(*to, word as u32);
+            }
+            Action::Access(access) => {
+                access::perform(&mut self.registers, &mut self.local, access, active, around.banks, reach)?;
+            }
+            Action::Lanes(collective) => {
                 collective::perform(&mut self.registers, around.banks, active, collective)?;
             }
-            Action::Branch(target) => {
-                lanes(active).for_each(|lane| self.places[lane] = *target);
-                // Lanes that have parted: those behind go first.
-                let parted = self.group().is_some_and(|(_, mask)| mask & active == 0);
-                self.turn = if parted { None } else { Some(*target) };
+            Action::Branch { target, flags, any } => {
+                let carried = if *any { self.running } else { active };
+                let taken = flags.iter().fold(carried, |mask, flag| mask & self.registers.flags(flag));
+                self.branch(taken, |_, _| *target);
             }
+            Action::Indirect { base, register, uniform } => {
+                let (base, register) = (*base, *register);
+                if *uniform {
+                    let target = base.wrapping_add(self.registers.uniform_pair(register)) / WORD;
+                    self.branch(active, |_, _| target as usize);
+                } else {
+                    let to = |registers: &Registers, lane| {
+                        (base.wrapping_add(registers.general(register, true, lane)) / WORD) as usize
+                    };
+                    self.branch(active, to);
+                }
+            }
+            Action::Gather(barrier) => {
+                lanes(active).for_each(|lane| self.barriers[usize::from(*barrier)][lane] = active);
+            }
+            Action::Meet(barrier) => {
+                let all = &self.barriers[usize::from(*barrier)];
+                if lanes(active).any(|lane| all[lane] & !self.exited() & !active != 0) {
+                    self.stop(active, place, State::Converging(*barrier));
+                    self.meet();
+                }
+            }
+            Action::Break(barrier) => {
+                self.barriers[usize::from(*barrier)].iter_mut().for_each(|mask| *mask &= !active);
+                self.meet();
+            }
+            Action::BarrierToRegister { to, barrier, clear } => {
+                let masks = &mut self.barriers[usize::from(*barrier)];
+                self.registers.set_plane(Place::Registers(*to, 1), active, masks);
+                if *clear {
+                    lanes(active).for_each(|lane| masks[lane] = 0);
+                }
+            }
+            Action::RegisterToBarrier { barrier, from } => {
+                for lane in lanes(active) {
+                    let mask = self.registers.read(from, around.banks, lane)? as u32;
+                    self.barriers[usize::from(*barrier)][lane] = mask;
+                }
+            }
+            Action::ProgramCounter(to, address) => self.registers.set_values(*to, active, &[*address; LANES]),
             Action::Exit => {
-                lanes(active).for_each(|lane| self.states[lane] = State::Exited);
+                self.stop(active, place, State::Exited);
                 self.meet();
             }
             Action::Barrier { number, threads, arrival, flag } => {
-                let mut held = 0;
-                if let Some(flag) = flag {
-                    for lane in lanes(active) {
-                        held |= (self.registers.read(flag, around.banks, lane)? as u32) << lane;
-                    }
-                }
+                let held = flag.as_ref().map_or(0, |flag| self.registers.flags(flag) & active);
                 if *arrival != Arrival::Arrive {
-                    lanes(active).for_each(|lane| self.states[lane] = State::Barrier);
+                    self.stop(active, place + 1, State::Barrier);
                 }
                 return Ok(Some(Event::Arrived {
                     number: *number,
@@ -172,22 +337,22 @@ impl Warp {
             }
             Action::Result { to, flag } => {
                 let (count, truth) = self.result;
-                for lane in lanes(active) {
-                    self.registers.write(*to, u64::from(count), lane);
-                    self.registers.write(*flag, u64::from(truth), lane);
-                }
+                self.registers.set_plane(*to, active, &[count; LANES]);
+                self.registers.set_mask(*flag, active, if truth { u32::MAX } else { 0 });
             }
             Action::Together(mask) => {
-                for lane in lanes(active) {
-                    let mask = mask.as_ref().map(|mask| self.registers.read(mask, around.banks, lane));
-                    let mask = mask.transpose()?.map_or(u32::MAX, |mask| mask as u32);
-                    self.states[lane] = State::Together(mask);
-                    self.places[lane] = place;
-                }
-                self.meet();
+                self.wait_for(mask.as_ref(), active, place, around.banks, State::Together)?;
+            }
+            Action::Collective(mask, target) => {
+                lanes(active).for_each(|lane| self.leave_to[lane] = *target);
+                self.wait_for(mask.as_ref(), active, place, around.banks, State::Collective)?;
+            }
+            Action::Leave => {
+                let to = self.leave_to;
+                self.branch(active, |_, lane| to[lane]);
             }
             Action::Yield => {
-                self.pass_on(place + 1);
+                self.pass_on();
                 return Ok(Some(Event::Yielded));
             }
             Action::Nothing => {}
@@ -198,94 +363,141 @@ impl Warp {
         Ok(None)
     }
 
-    /// Lanes whose whole masks wait at one place, as far as they have not exited, go on.
+    fn holds(&self, number: u8, uniform: bool, lane: usize) -> bool {
+        if uniform {
+            self.registers.uniform_predicate(number)
+        } else {
+            self.registers.predicate(number) >> lane & 1 == 1
+        }
+    }
+
+    fn exited(&self) -> u32 {
+        (0..LANES).filter(|&lane| self.states[lane] == State::Exited).fold(0, |mask, lane| mask | 1 << lane)
+    }
+
+    /// Lanes go to a target, each to its own. If lanes have parted, those behind go first.
+    fn branch(&mut self, taken: u32, target: impl Fn(&Registers, usize) -> usize) {
+        if taken == 0 {
+            return;
+        }
+        let first = target(&self.registers, taken.trailing_zeros() as usize);
+        let alike = lanes(taken).all(|lane| target(&self.registers, lane) == first);
+        if alike && taken == self.ready {
+            self.place = first;
+            return;
+        }
+        let stays = self.running & !taken;
+        lanes(stays).for_each(|lane| self.places[lane] = self.place);
+        for lane in lanes(taken) {
+            self.places[lane] = target(&self.registers, lane);
+        }
+        self.running = 0;
+        self.turn = None;
+        self.branches += 1;
+        if self.branches >= PATIENCE {
+            self.branches = 0;
+            self.turn = lanes(self.ready).map(|lane| self.places[lane]).filter(|&it| it > first).min();
+        }
+    }
+
+    /// Waits for the lanes of a mask.
+    fn wait_for(
+        &mut self,
+        mask: Option<&Source>,
+        active: u32,
+        place: usize,
+        banks: &Banks,
+        state: fn(u32) -> State,
+    ) -> Result<(), FaultKind> {
+        let mut masks = [u32::MAX; LANES];
+        if let Some(source) = mask {
+            for lane in lanes(active) {
+                masks[lane] = self.registers.read(source, banks, lane)? as u32;
+            }
+        }
+        let away = !(active | self.exited());
+        if lanes(active).all(|lane| masks[lane] & away == 0) {
+            return Ok(());
+        }
+        let others = self.running & !active;
+        lanes(others).for_each(|lane| self.places[lane] = self.place);
+        for lane in lanes(active) {
+            (self.states[lane], self.places[lane]) = (state(masks[lane]), place);
+        }
+        self.running = 0;
+        self.ready &= !active;
+        self.meet();
+        Ok(())
+    }
+
+    /// Lanes go on whose company is complete, as far as it has not exited.
     fn meet(&mut self) {
-        let (states, places) = (self.states, self.places);
+        let (states, places, exited) = (self.states, self.places, self.exited());
         for lane in 0..LANES {
-            let State::Together(mask) = states[lane] else { continue };
-            let here = |other: usize| {
-                matches!(states[other], State::Together(_)) && places[other] == places[lane]
-                    || states[other] == State::Exited
+            let complete = match states[lane] {
+                State::Together(mask) => lanes(mask & !exited).all(|other| {
+                    matches!(states[other], State::Together(_)) && places[other] == places[lane]
+                }),
+                State::Collective(mask) => {
+                    lanes(mask & !exited).all(|other| matches!(states[other], State::Collective(_)))
+                }
+                State::Converging(barrier) => {
+                    let mask = self.barriers[usize::from(barrier)][lane] & !exited;
+                    lanes(mask).all(|other| states[other] == State::Converging(barrier))
+                }
+                State::Ready | State::Barrier | State::Exited => false,
             };
-            if lanes(mask).all(here) {
-                self.states[lane] = State::Ready;
-                self.places[lane] = places[lane] + 1;
-                self.turn = Some(places[lane] + 1);
+            if complete {
+                // Of a collective all go on where the first lane of its mask stands.
+                let from = match states[lane] {
+                    State::Collective(mask) => lanes(mask & !exited).next().unwrap_or(lane),
+                    State::Ready
+                    | State::Together(_)
+                    | State::Converging(_)
+                    | State::Barrier
+                    | State::Exited => lane,
+                };
+                self.places[lane] = places[from] + 1;
+                self.wake(lane);
+                if self.running == 0 {
+                    self.turn = Some(places[from] + 1);
+                }
             }
         }
     }
 
     fn compute(&mut self, compute: &Compute, active: u32, banks: &Banks) -> Result<(), FaultKind> {
-        let (mut from, mut to) = ([0; 6], [0; 3]);
-        for lane in lanes(active) {
-            for (value, source) in from.iter_mut().zip(&compute.sources) {
-                *value = self.registers.read(source, banks, lane)?;
+        match compute {
+            Compute::Words { sources: [a, b, c], place, function } => {
+                let (mut first, mut second, mut third) = ([0; LANES], [0; LANES], [0; LANES]);
+                let mut to = [0; LANES];
+                function(
+                    self.registers.word(a, banks, active, &mut first)?,
+                    self.registers.word(b, banks, active, &mut second)?,
+                    self.registers.word(c, banks, active, &mut third)?,
+                    &mut to,
+                );
+                self.registers.set_plane(*place, active, &to);
             }
-            (compute.function)(&from[..compute.sources.len()], &mut to[..compute.places.len()]);
-            for (&place, &value) in compute.places.iter().zip(&to) {
-                self.registers.write(place, value, lane);
+            Compute::Test { sources: [a, b], places: [p, q], with, join, function } => {
+                let (mut first, mut second) = ([0; LANES], [0; LANES]);
+                let holds = function(
+                    self.registers.word(a, banks, active, &mut first)?,
+                    self.registers.word(b, banks, active, &mut second)?,
+                );
+                let with = self.registers.flags(with);
+                self.registers.set_mask(*p, active, join(holds, with));
+                self.registers.set_mask(*q, active, join(!holds, with));
             }
-        }
-        Ok(())
-    }
-
-    fn access(
-        &mut self,
-        access: &Access,
-        active: u32,
-        banks: &Banks,
-        reach: &mut Reach<'_>,
-    ) -> Result<(), FaultKind> {
-        // Of lanes that store to one place, the first wins, as on an H200.
-        let backwards = matches!(access, Access::Store { .. });
-        for index in 0..LANES {
-            let lane = if backwards { LANES - 1 - index } else { index };
-            if active >> lane & 1 == 0 {
-                continue;
-            }
-            match access {
-                Access::Load { to, address, bytes, signed } => {
-                    let at = self.registers.address(address, lane);
-                    let mut value = [0; 16];
-                    let into = &mut value[..usize::from(*bytes)];
-                    self.registers.load(reach, address.space, at, lane, into)?;
-                    let (words, _) = value.as_chunks::<4>();
-                    let first = match (*bytes, *signed) {
-                        (1, true) => i32::from(value[0] as i8) as u32,
-                        (2, true) => i32::from(i16::from_le_bytes([value[0], value[1]])) as u32,
-                        _ => u32::from_le_bytes(words[0]),
-                    };
-                    let words = words.iter().map(|&word| u32::from_le_bytes(word)).skip(1);
-                    for (index, word) in (0..bytes.div_ceil(4)).zip(std::iter::once(first).chain(words)) {
-                        self.registers.set_word(to.and_then(|to| to.checked_add(index)), lane, word);
-                    }
+            Compute::Lanes { sources, places, function } => {
+                let mut from = [[0; LANES]; MOST_SOURCES];
+                for (values, source) in from.iter_mut().zip(sources) {
+                    *values = self.registers.values(source, banks, active)?;
                 }
-                Access::Store { from, second, address, bytes } => {
-                    let at = self.registers.address(address, lane);
-                    let mut value = [0; 16];
-                    value[..8].copy_from_slice(&self.registers.read(from, banks, lane)?.to_le_bytes());
-                    if let Some(second) = second {
-                        value[8..].copy_from_slice(&self.registers.read(second, banks, lane)?.to_le_bytes());
-                    }
-                    let from = &value[..usize::from(*bytes)];
-                    self.registers.store(reach, address.space, at, lane, from)?;
-                }
-                Access::Atomic { to, address, bytes, operands: [first, second], update } => {
-                    let at = self.registers.address(address, lane);
-                    let mut old = [0; 8];
-                    let size = usize::from(*bytes);
-                    self.registers.load(reach, address.space, at, lane, &mut old[..size])?;
-                    let old = u64::from_le_bytes(old);
-                    let first = self.registers.read(first, banks, lane)?;
-                    let second = self.registers.read(second, banks, lane)?;
-                    let new = update(old, first, second).to_le_bytes();
-                    self.registers.store(reach, address.space, at, lane, &new[..size])?;
-                    self.registers.write(Place::Registers(*to, bytes.div_ceil(4)), old, lane);
-                }
-                Access::Constant { to, bank, register, offset, bytes } => {
-                    let index = self.registers.general(*register, false, lane);
-                    let value = banks.read(*bank, index.wrapping_add_signed(*offset), *bytes)?;
-                    self.registers.write(*to, value, lane);
+                let mut to = [[0; LANES]; MOST_PLACES];
+                function(&from[..sources.len()], &mut to[..places.len()]);
+                for (&place, values) in places.iter().zip(&to) {
+                    self.registers.set_values(place, active, values);
                 }
             }
         }
@@ -309,8 +521,8 @@ impl Warp {
             Special::GtMask => u64::from(!(bit | (bit - 1))),
             Special::GeMask => u64::from(!(bit - 1)),
             Special::SharedWindow => SHARED_WINDOW >> 32,
-            Special::ClusterRank => 0,
-            Special::Clock | Special::GlobalTimer => around.clock,
+            Special::ClusterRank | Special::Zero => 0,
+            Special::Clock | Special::GlobalTimer => self.clock,
         }
     }
 }

@@ -78,6 +78,17 @@ impl Control {
         }
     }
 
+    /// Cycles from the issue of the instruction to that of the next one of its warp, at least: as measured on sm_90.
+    pub fn cycles(self) -> u8 {
+        match (self.yield_flag, self.stall) {
+            (true, 0) => 33,
+            // Whoever yields does so for a cycle.
+            (true, stall) => stall.max(2),
+            (false, 0 | 12..) => 1,
+            (false, stall) => stall,
+        }
+    }
+
     /// The same word with this control code.
     pub fn put(self, word: u128) -> u128 {
         word & !MASK | self.bits() << START

@@ -7,17 +7,24 @@
 //! The text is nvdisasm's. What that does not show stands apart: [`Control`] codes in brackets before it, and bits
 //! without any text as a residue behind it, so that text to word is exact. docs/sass.md describes all of it, and how
 //! the tables were learned.
+//!
+//! What an instruction does to others stands beside: which registers it reads and writes ([`effects`]), when its results are there
+//! ([`latency`]), and which dependences a control code breaks ([`hazards`]).
 
 mod arch;
 pub mod control;
 pub mod describe;
+pub mod effects;
+pub mod hazards;
 mod instruction;
 mod isa;
+pub mod latency;
 mod operand;
 mod parse;
+mod pending;
 
 pub use arch::{Arch, UnknownArch};
 pub use control::{BadControl, Control};
 pub use instruction::{Instruction, decode};
-pub use operand::{Access, Flow, Guard, Name, Operand};
+pub use operand::{Access, Flow, Guard, Name, Operand, SLOTS};
 pub use parse::{Field, NoSymbols, ParseError, RESIDUE, Symbols, parse};

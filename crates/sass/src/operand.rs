@@ -3,10 +3,14 @@
 //! Which operand is which, `isa/operands.sass` says for all architectures; where its number stands in the word, the forms of an
 //! architecture's table do. The build script has put both together.
 
+use crate::control::Control;
 use crate::instruction::Instruction;
 pub use sass_table::operand::Access;
 use sass_table::operand::{ABSENT, Class as Column, Lookup, NEGATED, Operand as Row, TRUE};
 pub use sass_table::roles::Flow;
+
+/// Places for operands that are kept for the next instruction.
+pub const SLOTS: u8 = 4;
 
 /// What an operand names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,6 +50,8 @@ pub struct Operand {
     pub aligned: bool,
     /// The instruction asks that it be kept for the next one.
     pub reused: bool,
+    /// Which of the three places for kept operands it goes through, if any.
+    pub slot: Option<u8>,
 }
 
 impl Operand {
@@ -78,6 +84,15 @@ impl Instruction {
         lookup.of(self.arch.table().vocabulary.numbers, self.word)
     }
 
+    /// Whose flag a lookup reads: what it says if one flag is set alone.
+    fn slot(&self, flag: Lookup) -> Option<u8> {
+        let numbers = self.arch.table().vocabulary.numbers;
+        (0..SLOTS).find(|&slot| {
+            let alone = Control { reuse: 1 << slot, yield_flag: false, ..Control::default() };
+            flag.of(numbers, alone.put(self.word)) == 1
+        })
+    }
+
     /// Everything that it reads and writes, the guard first, and then in the order of the text.
     pub fn operands(&self) -> impl Iterator<Item = Operand> + '_ {
         self.rows().iter().flat_map(move |row| {
@@ -98,6 +113,7 @@ impl Instruction {
                 bracketed: row.bracketed,
                 aligned: row.aligned,
                 reused: row.reuse.is_some_and(|it| self.look(it) == 1),
+                slot: row.reuse.and_then(|it| self.slot(it)),
             })
         })
     }

@@ -4,9 +4,10 @@ use super::draft::{Body, Draft};
 use super::emit::Emitted;
 use crate::codes::{self, Findings};
 use crate::flow::graph::{Graph, steps};
-use crate::flow::{hazards, latency};
+use crate::flow::hazards;
 use ptx::diagnostic::Diagnostic;
 use ptx::source::Span;
+use sass::latency;
 use std::collections::HashMap;
 
 /// Warns of dependences that control codes break, at the control code of the instruction that comes too early.

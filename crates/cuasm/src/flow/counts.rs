@@ -1,6 +1,6 @@
 //! What a function needs of a multiprocessor: registers and barriers, counted from its instructions.
 
-use super::effects::{Effects, Registers};
+use sass::effects::{Effects, Registers};
 use sass::{Instruction, Name};
 
 /// What the instructions so far need.

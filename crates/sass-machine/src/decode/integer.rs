@@ -1,113 +1,110 @@
-//! Integers, bits, selection and comparison.
+//! Integers, bits, selection and comparison. A uniform instruction is the one without the `U`.
 
-use super::{Given, compute, joined, one};
-use crate::step::Action;
+use super::{Given, chosen_words, compute, joined, one, test, words};
+use crate::operand::Sign;
 use crate::step::Kind::{Flag, Term, Wide, Word};
+use crate::step::{Action, Kind, Source};
 use numerics::bits::{self, Clamp, PermuteMode, Wrap};
+use numerics::packed;
 
 pub(super) fn action(given: &Given<'_>) -> Option<Action> {
     match given.opcode {
         "MOV" => {
             given.only(&[])?;
-            Some(one(given.registers(0, 1)?, vec![given.source(1, Word)?], |s| s[0]))
-        }
-        "IADD3" => sum(given),
-        "IMAD" => multiply(given),
-        "LEA" => {
-            given.only(&[])?;
-            let shift = given.immediate(3)?;
-            let sources = vec![given.source(1, Word)?, given.source(2, Word)?];
-            (given.operands.len() == 4).then_some(())?;
-            Some(one(given.registers(0, 1)?, sources, move |s| {
-                u64::from((s[0] as u32).wrapping_shl(shift).wrapping_add(s[1] as u32))
-            }))
+            chosen_words(given, vec![given.source(1, Word)?], |a, _, _| a)
         }
         "SEL" => {
             given.only(&[])?;
-            Some(one(given.registers(0, 1)?, given.sources(1, &[Word, Word, Flag])?, |s| {
-                if s[2] == 1 { s[0] } else { s[1] }
-            }))
+            words(given, &[Word, Word, Flag], |a, b, first| if first == 1 { a } else { b })
         }
+        "IADD3" => sum(given),
+        "VIADD" => {
+            given.only(&["16x2"])?;
+            if given.has("16x2") {
+                let halves = |a, b| packed::map2(u16::wrapping_add, a, b);
+                return words(given, &[Word, Word], move |a, b, _| halves(a, b));
+            }
+            words(given, &[Word, Word], |a, b, _| a.wrapping_add(b))
+        }
+        "VIADDMNMX" => {
+            let order = Order::of(given)?;
+            least_or_most(given, &[Word, Word, Word, Flag], move |s| {
+                order.choose(order.sum(s[0], s[1]), s[2], s[3] == 1)
+            })
+        }
+        "VIMNMX" | "IMNMX" => {
+            let order = Order::of(given)?;
+            least_or_most(given, &[Word, Word, Flag], move |s| order.choose(s[0], s[1], s[2] == 1))
+        }
+        "VIMNMX3" => {
+            let order = Order::of(given)?;
+            least_or_most(given, &[Word, Word, Word, Flag], move |s| {
+                order.choose(order.choose(s[0], s[1], s[3] == 1), s[2], s[3] == 1)
+            })
+        }
+        "LEA" => shifted_sum(given),
+        "IMAD" => multiply(given),
+        "IDP" => products(given),
         "SHF" => shift(given),
-        "LOP3" => {
-            given.only(&["LUT"])?;
-            let table = given.immediate(4)? as u8;
-            let sources = vec![given.source(1, Word)?, given.source(2, Word)?, given.source(3, Word)?];
-            Some(one(given.registers(0, 1)?, sources, move |s| {
-                u64::from(bits::lop3(s[0] as u32, s[1] as u32, s[2] as u32, table))
-            }))
-        }
-        "PLOP3" => {
-            given.only(&["LUT"])?;
-            let tables = [given.immediate(5)?, given.immediate(6)?];
-            let sources = vec![given.source(2, Flag)?, given.source(3, Flag)?, given.source(4, Flag)?];
-            Some(compute(vec![given.flag(0)?, given.flag(1)?], sources, move |s, to| {
-                let row = s[0] << 2 | s[1] << 1 | s[2];
-                (to[0], to[1]) = (u64::from(tables[0]) >> row & 1, u64::from(tables[1]) >> row & 1);
-            }))
-        }
+        "LOP3" => logic(given),
+        "PLOP3" => truths(given),
         "PRMT" => permute(given),
         "IABS" => {
             given.only(&[])?;
-            let sources = given.sources(1, &[Word])?;
-            Some(one(given.registers(0, 1)?, sources, |s| u64::from((s[0] as i32).unsigned_abs())))
-        }
-        "VIMNMX" => {
-            given.only(&["U32", "S32"])?;
-            let sources = given.sources(1, &[Word, Word, Flag])?;
-            let unsigned = given.has("U32");
-            Some(one(given.registers(0, 1)?, sources, move |s| {
-                let less = if unsigned { s[0] < s[1] } else { (s[0] as i32) < s[1] as i32 };
-                if less == (s[2] == 1) { s[0] } else { s[1] }
-            }))
+            words(given, &[Word], |a, _, _| (a as i32).unsigned_abs())
         }
         "VABSDIFF" => {
             given.only(&["U32"])?;
-            let sources = given.sources(1, &[Word, Word, Word])?;
-            let unsigned = given.has("U32");
-            Some(one(given.registers(0, 1)?, sources, move |s| {
-                let (a, b) = (s[0] as u32, s[1] as u32);
-                let apart = if unsigned { a.abs_diff(b) } else { (a as i32).abs_diff(b as i32) };
-                u64::from(apart.wrapping_add(s[2] as u32))
-            }))
+            if given.has("U32") {
+                return words(given, &[Word, Word, Word], |a, b, c| a.abs_diff(b).wrapping_add(c));
+            }
+            words(given, &[Word, Word, Word], |a, b, c| (a as i32).abs_diff(b as i32).wrapping_add(c))
         }
         "SGXT" => {
             given.only(&["U32", "W"])?;
-            let sources = given.sources(1, &[Word, Word])?;
-            let (unsigned, wrap) = (given.has("U32"), given.has("W"));
-            Some(one(given.registers(0, 1)?, sources, move |s| {
-                let (a, width) = (s[0] as u32, s[1] as u32);
-                u64::from(match (unsigned, wrap) {
-                    (true, false) => bits::szext::<u32, Clamp>(a, width),
-                    (true, true) => bits::szext::<u32, Wrap>(a, width),
-                    (false, false) => bits::szext::<i32, Clamp>(a as i32, width) as u32,
-                    (false, true) => bits::szext::<i32, Wrap>(a as i32, width) as u32,
-                })
-            }))
+            let function: fn(u32, u32) -> u32 = match (given.has("U32"), given.has("W")) {
+                (true, false) => bits::szext::<u32, Clamp>,
+                (true, true) => bits::szext::<u32, Wrap>,
+                (false, false) => |a, width| bits::szext::<i32, Clamp>(a as i32, width) as u32,
+                (false, true) => |a, width| bits::szext::<i32, Wrap>(a as i32, width) as u32,
+            };
+            words(given, &[Word, Word], move |a, width, _| function(a, width))
+        }
+        "BMSK" => {
+            given.only(&["W"])?;
+            if given.has("W") {
+                return words(given, &[Word, Word], |at, width, _| bits::bmsk::<Wrap>(at, width));
+            }
+            words(given, &[Word, Word], |at, width, _| bits::bmsk::<Clamp>(at, width))
         }
         "POPC" => {
             given.only(&[])?;
-            Some(one(given.registers(0, 1)?, given.sources(1, &[Word])?, |s| u64::from(s[0].count_ones())))
+            words(given, &[Word], |a, _, _| a.count_ones())
         }
         "BREV" => {
             given.only(&[])?;
-            let sources = given.sources(1, &[Word])?;
-            Some(one(given.registers(0, 1)?, sources, |s| u64::from((s[0] as u32).reverse_bits())))
+            words(given, &[Word], |a, _, _| a.reverse_bits())
         }
         "FLO" => {
             given.only(&["U32", "SH"])?;
-            let sources = given.sources(1, &[Word])?;
-            let (unsigned, amount) = (given.has("U32"), given.has("SH"));
-            Some(one(given.registers(0, 1)?, sources, move |s| {
-                let a = s[0] as u32;
-                u64::from(match (unsigned, amount) {
-                    (true, false) => bits::bfind::<u32, false>(a),
-                    (true, true) => bits::bfind::<u32, true>(a),
-                    (false, false) => bits::bfind::<i32, false>(a as i32),
-                    (false, true) => bits::bfind::<i32, true>(a as i32),
-                })
-            }))
+            let function: fn(u32) -> u32 = match (given.has("U32"), given.has("SH")) {
+                (true, false) => bits::bfind::<u32, false>,
+                (true, true) => bits::bfind::<u32, true>,
+                (false, false) => |a| bits::bfind::<i32, false>(a as i32),
+                (false, true) => |a| bits::bfind::<i32, true>(a as i32),
+            };
+            if given.is_predicate(1) {
+                // Whether there is such a bit.
+                let places = vec![given.registers(0, 1)?, given.flag(1)?];
+                return Some(compute(places, given.sources(2, &[Word])?, move |s, to| {
+                    to[0] = u64::from(function(s[0] as u32));
+                    to[1] = u64::from(to[0] != u64::from(u32::MAX));
+                }));
+            }
+            words(given, &[Word], move |a, _, _| function(a))
         }
+        "CLMAD" => product_without_carries(given),
+        "VABSDIFF4" => distances(given),
         "ISETP" => compare(given),
         _ => None,
     }
@@ -123,6 +120,9 @@ fn sum(given: &Given<'_>) -> Option<Action> {
         places.push(given.flag(at)?);
         at += 1;
     }
+    if at == 1 && !given.has("X") {
+        return words(given, &[Word, Word, Word], |a, b, c| a.wrapping_add(b).wrapping_add(c));
+    }
     let kinds: &[_] = if given.has("X") { &[Term, Term, Term, Flag, Flag] } else { &[Term, Term, Term] };
     let sources = given.sources(at, kinds)?;
     Some(compute(places, sources, |s, to| {
@@ -134,26 +134,196 @@ fn sum(given: &Given<'_>) -> Option<Action> {
     }))
 }
 
-/// `IMAD`, `.WIDE` with 64 bits of result and third operand, `.HI` with the high half of that.
+/// `LEA[.HI[.SX32]][.X] d, [p,] a, b, [high,] shift[, carry]`: a, below its upper word if there is one, is shifted; the lower word of that,
+/// with `.HI` the upper one, is added to b.
+fn shifted_sum(given: &Given<'_>) -> Option<Action> {
+    given.only(&["HI", "X", "SX32"])?;
+    let (upper, signed) = (given.has("HI"), given.has("SX32"));
+    let mut places = vec![given.registers(0, 1)?];
+    if given.is_predicate(1) {
+        places.push(given.flag(1)?);
+    }
+    let at = places.len();
+    let mut sources = vec![given.source(at, Word)?, given.source(at + 1, Term)?];
+    // What is negated is the shifted value.
+    let sign = sources[0].operand.take_sign();
+    let mut next = at + 2;
+    if upper && !signed {
+        sources.push(given.source(next, Word)?);
+        next += 1;
+    }
+    let shift = given.immediate(next)? & 31;
+    if given.has("X") {
+        sources.push(given.source(next + 1, Flag)?);
+    }
+    let carries = usize::from(given.has("X"));
+    (given.operands.len() == next + 1 + carries).then_some(())?;
+    let plain = places.len() == 1 && carries == 0 && sign == Sign::default();
+    let shifted = move |a: u32, high: u32| {
+        let both = u64::from(high) << 32 | u64::from(a);
+        if upper { (both << shift >> 32) as u32 } else { a << shift }
+    };
+    if plain {
+        let extended = move |a: u32, high: u32| if signed { (a as i32 >> 31) as u32 } else { high };
+        let sources = sources.into_iter().map(|it| Source { kind: Word, ..it }).collect();
+        return chosen_words(given, sources, move |a, b, high| shifted(a, extended(a, high)).wrapping_add(b));
+    }
+    Some(compute(places, sources, move |s, to| {
+        let a = s[0] as u32;
+        let high = if signed {
+            (a as i32 >> 31) as u32
+        } else if upper {
+            s[2] as u32
+        } else {
+            0
+        };
+        let carry = if carries == 1 { s[s.len() - 1] } else { 0 };
+        let term = match shifted(a, high) {
+            value if sign.negated => u64::from(!value) + 1,
+            value if sign.inverted => u64::from(!value),
+            value => u64::from(value),
+        };
+        let sum = term + s[1] + carry;
+        to[0] = sum & u64::from(u32::MAX);
+        if let Some(flag) = to.get_mut(1) {
+            *flag = sum >> 32 & 1;
+        }
+    }))
+}
+
+/// `IMAD`, `.WIDE` with 64 bits of result and third operand, `.HI` with the high half of that; a predicate that carries out, one that
+/// carries in.
 fn multiply(given: &Given<'_>) -> Option<Action> {
-    given.only(&["WIDE", "HI", "U32", "MOV", "IADD", "SHL"])?;
-    let (wide, high, unsigned) = (given.has("WIDE"), given.has("HI"), given.has("U32"));
+    given.only(&["WIDE", "HI", "U32", "MOV", "IADD", "SHL", "X"])?;
+    let (wide, high, unsigned, extended) =
+        (given.has("WIDE"), given.has("HI"), given.has("U32"), given.has("X"));
+    let mut places = vec![given.registers(0, if wide { 2 } else { 1 })?];
+    if given.is_predicate(1) {
+        places.push(given.flag(1)?);
+    }
+    let at = places.len();
+    if !wide && !high && !extended && at == 1 {
+        return words(given, &[Word, Word, Word], |a, b, c| a.wrapping_mul(b).wrapping_add(c));
+    }
     let third = if wide || high { Wide } else { Word };
-    let sources = given.sources(1, &[Word, Word, third])?;
-    let place = given.registers(0, if wide { 2 } else { 1 })?;
-    Some(one(place, sources, move |s| {
+    let kinds = [Word, Word, third, Flag];
+    let sources = given.sources(at, if extended { &kinds } else { &kinds[..3] })?;
+    Some(compute(places, sources, move |s, to| {
         let product = if unsigned {
             s[0].wrapping_mul(s[1])
         } else {
             (i64::from(s[0] as i32) * i64::from(s[1] as i32)) as u64
         };
-        let sum = product.wrapping_add(s[2]);
-        match (wide, high) {
+        let carry = if extended { s[3] } else { 0 };
+        let (sum, over) = product.overflowing_add(s[2]);
+        let (sum, again) = sum.overflowing_add(carry);
+        to[0] = match (wide, high) {
             (true, _) => sum,
             (false, true) => sum >> 32,
             (false, false) => sum & u64::from(u32::MAX),
+        };
+        if let Some(flag) = to.get_mut(1) {
+            *flag = u64::from(over || again);
         }
     }))
+}
+
+/// `CLMAD.half d, a, b, c`: half of a product without carries, and the bits that differ from c.
+fn product_without_carries(given: &Given<'_>) -> Option<Action> {
+    let shift = match given.modifiers[..] {
+        ["LO"] => 0,
+        ["HI"] => 64,
+        _ => return None,
+    };
+    Some(one(given.registers(0, 2)?, given.sources(1, &[Wide, Wide, Wide])?, move |s| {
+        let partial = (0..64).filter(|&bit| s[1] >> bit & 1 == 1).map(|bit| u128::from(s[0]) << bit);
+        (partial.fold(0, |all, one| all ^ one) >> shift) as u64 ^ s[2]
+    }))
+}
+
+/// `VABSDIFF4[.U8][.ACC] d, a, b, c`: the distances of four bytes; with `.ACC` their sum with c.
+fn distances(given: &Given<'_>) -> Option<Action> {
+    given.only(&["U8", "ACC"])?;
+    let (unsigned, all) = (given.has("U8"), given.has("ACC"));
+    words(given, &[Word, Word, Word], move |a, b, c| {
+        let distance = |at: u32| {
+            let (a, b) = ((a >> at) as u8, (b >> at) as u8);
+            u32::from(if unsigned { a.abs_diff(b) } else { (a as i8).abs_diff(b as i8) })
+        };
+        let bytes = [0, 8, 16, 24];
+        if all {
+            bytes.into_iter().map(distance).fold(c, u32::wrapping_add)
+        } else {
+            bytes.into_iter().fold(0, |word, at| word | distance(at) << at)
+        }
+    })
+}
+
+/// `IDP.4A.type.type d, a, b, c`, `IDP.2A.half.type.type d, a, b, c`.
+fn products(given: &Given<'_>) -> Option<Action> {
+    let function: fn(u32, u32, u32) -> u32 = match given.modifiers[..] {
+        ["4A", "U8", "U8"] => packed::dp4a::<false, false>,
+        ["4A", "U8", "S8"] => packed::dp4a::<false, true>,
+        ["4A", "S8", "U8"] => packed::dp4a::<true, false>,
+        ["4A", "S8", "S8"] => packed::dp4a::<true, true>,
+        ["2A", "LO", "U16", "U8"] => packed::dp2a::<false, false, false>,
+        ["2A", "LO", "U16", "S8"] => packed::dp2a::<false, false, true>,
+        ["2A", "LO", "S16", "U8"] => packed::dp2a::<false, true, false>,
+        ["2A", "LO", "S16", "S8"] => packed::dp2a::<false, true, true>,
+        ["2A", "HI", "U16", "U8"] => packed::dp2a::<true, false, false>,
+        ["2A", "HI", "U16", "S8"] => packed::dp2a::<true, false, true>,
+        ["2A", "HI", "S16", "U8"] => packed::dp2a::<true, true, false>,
+        ["2A", "HI", "S16", "S8"] => packed::dp2a::<true, true, true>,
+        _ => return None,
+    };
+    words(given, &[Word, Word, Word], function)
+}
+
+/// How a minimum or maximum compares.
+#[derive(Clone, Copy)]
+struct Order {
+    unsigned: bool,
+    /// Two halves, each for itself.
+    halves: bool,
+    /// No result below zero.
+    relu: bool,
+}
+
+impl Order {
+    fn of(given: &Given<'_>) -> Option<Self> {
+        given.only(&["U32", "S32", "U16x2", "S16x2", "RELU"])?;
+        Some(Self {
+            unsigned: given.has("U32") || given.has("U16x2"),
+            halves: given.has("U16x2") || given.has("S16x2"),
+            relu: given.has("RELU"),
+        })
+    }
+
+    fn sum(self, a: u64, b: u64) -> u64 {
+        let (a, b) = (a as u32, b as u32);
+        u64::from(if self.halves { packed::map2(u16::wrapping_add, a, b) } else { a.wrapping_add(b) })
+    }
+
+    fn choose(self, a: u64, b: u64, least: bool) -> u64 {
+        let one = |a: i64, b: i64| {
+            if least { a.min(b) } else { a.max(b) }.max(if self.relu { 0 } else { i64::MIN })
+        };
+        let (a, b) = (a as u32, b as u32);
+        u64::from(match (self.halves, self.unsigned) {
+            (false, true) => one(i64::from(a), i64::from(b)) as u32,
+            (false, false) => one(i64::from(a as i32), i64::from(b as i32)) as u32,
+            (true, true) => packed::map2(|a, b| one(i64::from(a), i64::from(b)) as u16, a, b),
+            (true, false) => packed::map2(|a, b| one(i64::from(a as i16), i64::from(b as i16)) as u16, a, b),
+        })
+    }
+}
+
+fn least_or_most(
+    given: &Given<'_>,
+    kinds: &[Kind],
+    function: impl Fn(&[u64]) -> u64 + Send + Sync + 'static,
+) -> Option<Action> {
+    Some(one(given.registers(0, 1)?, given.sources(1, kinds)?, function))
 }
 
 /// `SHF.{L,R}.type[.HI] d, low, amount, high`: 64 bits are shifted, and one half of them is the result.
@@ -161,17 +331,50 @@ fn shift(given: &Given<'_>) -> Option<Action> {
     given.only(&["L", "R", "U32", "S32", "U64", "S64", "HI", "W"])?;
     let (left, high, wrap) = (given.has("L"), given.has("HI"), given.has("W"));
     let signed = given.has("S32") || given.has("S64");
-    let most: u64 = if given.has("U64") || given.has("S64") { 64 } else { 32 };
-    let sources = given.sources(1, &[Word, Word, Word])?;
-    Some(one(given.registers(0, 1)?, sources, move |s| {
-        let value = s[2] << 32 | s[0];
-        let amount = if wrap { s[1] % most } else { s[1].min(most) } as u32;
+    let most: u32 = if given.has("U64") || given.has("S64") { 64 } else { 32 };
+    words(given, &[Word, Word, Word], move |low, amount, upper| {
+        let value = u64::from(upper) << 32 | u64::from(low);
+        let amount = if wrap { amount % most } else { amount.min(most) };
         let shifted = match (left, signed) {
             (true, _) => value.checked_shl(amount).unwrap_or(0),
             (false, false) => value.checked_shr(amount).unwrap_or(0),
             (false, true) => ((value as i64) >> amount.min(63)) as u64,
         };
-        if high { shifted >> 32 } else { shifted & u64::from(u32::MAX) }
+        if high { (shifted >> 32) as u32 } else { shifted as u32 }
+    })
+}
+
+/// `LOP3.LUT[.PAND] [p,] d, a, b, c, table, q`: the predicate says whether the result has any bit, or q; with `.PAND`, and q.
+fn logic(given: &Given<'_>) -> Option<Action> {
+    given.only(&["LUT", "PAND"])?;
+    let both = given.has("PAND");
+    let at = usize::from(given.is_predicate(0));
+    let table = given.immediate(at + 4)? as u8;
+    let sources = vec![given.source(at + 1, Word)?, given.source(at + 2, Word)?, given.source(at + 3, Word)?];
+    if at == 0 {
+        return match table {
+            0xc0 => chosen_words(given, sources, |a, b, _| a & b),
+            0xfc => chosen_words(given, sources, |a, b, _| a | b),
+            0x3c => chosen_words(given, sources, |a, b, _| a ^ b),
+            _ => chosen_words(given, sources, move |a, b, c| bits::lop3(a, b, c, table)),
+        };
+    }
+    let sources = sources.into_iter().chain([given.source(at + 5, Flag)?]).collect();
+    Some(compute(vec![given.registers(1, 1)?, given.flag(0)?], sources, move |s, to| {
+        to[0] = u64::from(bits::lop3(s[0] as u32, s[1] as u32, s[2] as u32, table));
+        let any = to[0] != 0;
+        to[1] = u64::from(if both { any && s[3] == 1 } else { any || s[3] == 1 });
+    }))
+}
+
+/// `PLOP3.LUT p, q, a, b, c, table, other table`.
+fn truths(given: &Given<'_>) -> Option<Action> {
+    given.only(&["LUT"])?;
+    let tables = [given.immediate(5)?, given.immediate(6)?];
+    let sources = vec![given.source(2, Flag)?, given.source(3, Flag)?, given.source(4, Flag)?];
+    Some(compute(vec![given.flag(0)?, given.flag(1)?], sources, move |s, to| {
+        let row = s[0] << 2 | s[1] << 1 | s[2];
+        (to[0], to[1]) = (u64::from(tables[0]) >> row & 1, u64::from(tables[1]) >> row & 1);
     }))
 }
 
@@ -187,38 +390,52 @@ fn permute(given: &Given<'_>) -> Option<Action> {
         ["RC16"] => Some(PermuteMode::Replicate16),
         _ => return None,
     };
-    let sources = given.sources(1, &[Word, Word, Word])?;
-    Some(one(given.registers(0, 1)?, sources, move |s| {
-        let (a, selector, b) = (s[0] as u32, s[1] as u32, s[2] as u32);
-        u64::from(match mode {
-            None => bits::prmt(a, b, selector),
-            Some(mode) => bits::prmt_mode(mode, a, b, selector),
-        })
-    }))
+    let kinds = &[Word, Word, Word];
+    match mode {
+        None => words(given, kinds, |a, selector, b| bits::prmt(a, b, selector)),
+        Some(mode) => words(given, kinds, move |a, selector, b| bits::prmt_mode(mode, a, b, selector)),
+    }
 }
 
 /// `ISETP.op[.U32].bool[.EX] p, q, a, b, c[, lower]`: with `.EX` words are the high halves, and where they are equal it is said by
 /// the comparison of the lower ones.
 fn compare(given: &Given<'_>) -> Option<Action> {
-    given.only(&["LT", "LE", "EQ", "NE", "GT", "GE", "U32", "AND", "OR", "XOR", "EX"])?;
+    given.only(&["F", "T", "LT", "LE", "EQ", "NE", "GT", "GE", "U32", "AND", "OR", "XOR", "EX"])?;
     let (unsigned, extended) = (given.has("U32"), given.has("EX"));
-    let holds: fn(&i64, &i64) -> bool = match given.modifiers[0] {
-        "LT" => |a, b| a < b,
-        "LE" => |a, b| a <= b,
-        "EQ" => |a, b| a == b,
-        "NE" => |a, b| a != b,
-        "GT" => |a, b| a > b,
-        "GE" => |a, b| a >= b,
-        _ => return None,
-    };
+    macro_rules! holds {
+        ($holds:expr) => {{
+            let holds: fn(i64, i64) -> bool = $holds;
+            if extended {
+                return compare_high(given, unsigned, holds);
+            }
+            if unsigned {
+                test(given, Word, move |a, b| $holds(i64::from(a), i64::from(b)))
+            } else {
+                test(given, Word, move |a, b| $holds(i64::from(a as i32), i64::from(b as i32)))
+            }
+        }};
+    }
+    match *given.modifiers.first()? {
+        "F" => holds!(|_: i64, _: i64| false),
+        "T" => holds!(|_: i64, _: i64| true),
+        "LT" => holds!(|a: i64, b: i64| a < b),
+        "LE" => holds!(|a: i64, b: i64| a <= b),
+        "EQ" => holds!(|a: i64, b: i64| a == b),
+        "NE" => holds!(|a: i64, b: i64| a != b),
+        "GT" => holds!(|a: i64, b: i64| a > b),
+        "GE" => holds!(|a: i64, b: i64| a >= b),
+        _ => None,
+    }
+}
+
+fn compare_high(given: &Given<'_>, unsigned: bool, holds: fn(i64, i64) -> bool) -> Option<Action> {
     let join = joined(given)?;
-    let kinds: &[_] = if extended { &[Word, Word, Flag, Flag] } else { &[Word, Word, Flag] };
-    let sources = given.sources(2, kinds)?;
+    let sources = given.sources(2, &[Word, Word, Flag, Flag])?;
     Some(compute(vec![given.flag(0)?, given.flag(1)?], sources, move |s, to| {
         let number = |value: u64| if unsigned { value as i64 } else { i64::from(value as i32) };
         let (a, b) = (number(s[0]), number(s[1]));
-        let holds = if extended && a == b { s[3] == 1 } else { holds(&a, &b) };
-        to[0] = u64::from(join(holds, s[2] == 1));
-        to[1] = u64::from(join(!holds, s[2] == 1));
+        let holds = if a == b { s[3] == 1 } else { holds(a, b) };
+        to[0] = u64::from(join(u32::from(holds), s[2] as u32));
+        to[1] = u64::from(join(u32::from(!holds), s[2] as u32));
     }))
 }

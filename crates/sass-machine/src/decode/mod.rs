@@ -2,26 +2,40 @@
 //! that is not executed.
 
 mod control;
+mod convert;
 mod float;
+mod half;
 mod integer;
+mod matrix;
 mod memory;
+mod predicate;
 mod together;
 
-use crate::operand::Operand;
-use crate::step::{Action, Compute, Kind, Place, Source, Step};
+use crate::operand::{Half, Operand, Sign};
+use crate::registers::{LANES, RZ};
+use crate::step::{
+    Action, Compute, Kind, Lanes, MOST_PLACES, MOST_SOURCES, Place, Source, Step, Test, Words,
+};
 use sass::{Arch, Instruction, Name};
 
 /// Bytes of an instruction.
 pub(crate) const WORD: usize = 16;
 
+/// Uniform instructions that do what the one without the `U` does, once for a warp.
+const UNIFORM: [&str; 15] = [
+    "MOV", "IADD3", "IMAD", "LEA", "LOP3", "PLOP3", "SHF", "SEL", "PRMT", "SGXT", "BMSK", "POPC", "BREV",
+    "FLO", "ISETP",
+];
+
 /// The text of an instruction, in pieces.
 struct Given<'t> {
-    /// The mnemonic up to its first modifier.
+    /// The mnemonic up to its first modifier, without the `U` of a uniform instruction.
     opcode: &'t str,
     modifiers: Vec<&'t str>,
     operands: Vec<Operand>,
-    /// The number of the instruction that it branches to.
-    target: Option<usize>,
+    /// The address that it branches to.
+    target: Option<u64>,
+    address: u64,
 }
 
 /// The instruction that a word at this address is.
@@ -32,10 +46,14 @@ pub(crate) fn step(word: u128, address: u64) -> Step {
     let mut text = String::new();
     instruction.print(address, &mut text);
     let unknown = || Action::NotExecuted(text.clone());
+    let flag = |operand| Some(Source { operand, kind: Kind::Flag });
     let guard = match instruction.guard() {
         None => None,
         Some(guard) => match guard.name {
-            Some(Name::Predicate(number)) => Some((number, guard.negated)),
+            Some(Name::Predicate(number)) => flag(Operand::Predicate { number, negated: guard.negated }),
+            Some(Name::UniformPredicate(number)) => {
+                flag(Operand::UniformPredicate { number, negated: guard.negated })
+            }
             // `@!PT`: never.
             None if guard.negated => return Step { guard: None, action: Action::Nothing },
             None => None,
@@ -46,21 +64,59 @@ pub(crate) fn step(word: u128, address: u64) -> Step {
     Step { guard, action }
 }
 
+/// Whether a text is a floating-point number.
+fn is_float(text: &str) -> bool {
+    let digits = text.trim_start_matches(['+', '-']);
+    !digits.starts_with("0x")
+        && (digits.starts_with(|it: char| it.is_ascii_digit()) || ["INF", "QNAN", "SNAN"].contains(&digits))
+}
+
+/// The operands, without the target. Immediate floats stand in the word's second quarter, as one word, also two halves.
+fn operands(rest: &str, opcode: &str, word: u128) -> Option<Vec<Operand>> {
+    let floats = opcode.starts_with(['D', 'H'])
+        || opcode.starts_with('F') && opcode != "FLO"
+        || ["MUFU", "F2FP"].contains(&opcode);
+    let mut operands = Vec::new();
+    let mut halves = 0;
+    for text in rest.split(',').map(str::trim).filter(|it| !it.is_empty()) {
+        if floats && is_float(text) {
+            halves += 1;
+            if halves == 1 {
+                operands.push(Operand::Immediate((word >> 32) as u32));
+            }
+        } else {
+            operands.push(Operand::parse(text)?);
+        }
+    }
+    Some(operands)
+}
+
 fn action(instruction: &Instruction, text: &str, address: u64) -> Option<Action> {
     let head = Instruction::head(text);
-    let rest = &text[text.find(head)? + head.len()..];
+    let mut rest = &text[text.find(head)? + head.len()..];
     let mut modifiers = head.split('.');
     let opcode = modifiers.next()?;
-    let target = instruction.target(address).map(|at| at as usize / WORD);
-    let operands: Option<Vec<_>> = match target {
-        // The last operand is the target.
-        Some(_) => Some(Vec::new()),
-        None => rest.split(',').map(str::trim).filter(|it| !it.is_empty()).map(Operand::parse).collect(),
-    };
-    let given = Given { opcode, modifiers: modifiers.collect(), operands: operands?, target };
-    [integer::action, float::action, memory::action, together::action, control::action]
-        .iter()
-        .find_map(|chapter| chapter(&given))
+    let opcode = opcode.strip_prefix('U').filter(|it| UNIFORM.contains(it)).unwrap_or(opcode);
+    let target = instruction.target(address);
+    if target.is_some() {
+        // It stands last, behind a comma or a blank.
+        rest = rest.rsplit_once([',', ' ']).map_or("", |it| it.0);
+    }
+    let operands = operands(rest, opcode, instruction.word())?;
+    let given = Given { opcode, modifiers: modifiers.collect(), operands, target, address };
+    [
+        integer::action,
+        float::action,
+        half::action,
+        convert::action,
+        memory::action,
+        together::action,
+        predicate::action,
+        matrix::action,
+        control::action,
+    ]
+    .iter()
+    .find_map(|chapter| chapter(&given))
 }
 
 impl Given<'_> {
@@ -76,15 +132,15 @@ impl Given<'_> {
     /// The operand at a place, as a source.
     fn source(&self, at: usize, kind: Kind) -> Option<Source> {
         let operand = *self.operands.get(at)?;
-        let flag = matches!(operand, Operand::Predicate { .. });
-        let value = matches!(
-            operand,
-            Operand::Register { .. }
-                | Operand::Uniform { .. }
-                | Operand::Immediate(_)
-                | Operand::Constant { .. }
-        );
-        (if kind == Kind::Flag { flag } else { value }).then_some(Source { operand, kind })
+        let fits = match operand {
+            Operand::Predicate { .. } | Operand::UniformPredicate { .. } => kind == Kind::Flag,
+            Operand::Register { half, .. } => {
+                kind != Kind::Flag && (half == Half::Both || matches!(kind, Kind::Packed | Kind::Word))
+            }
+            Operand::Uniform { .. } | Operand::Immediate(_) | Operand::Constant { .. } => kind != Kind::Flag,
+            Operand::Address { .. } | Operand::Special(_) | Operand::Convergence(_) | Operand::Other => false,
+        };
+        fits.then_some(Source { operand, kind })
     }
 
     /// The operand at a place, as so many registers that are written.
@@ -100,12 +156,13 @@ impl Given<'_> {
     fn flag(&self, at: usize) -> Option<Place> {
         match *self.operands.get(at)? {
             Operand::Predicate { number, .. } => Some(Place::Predicate(number)),
+            Operand::UniformPredicate { number, .. } => Some(Place::UniformPredicate(number)),
             _ => None,
         }
     }
 
     /// The number of a register.
-    fn register(&self, at: usize) -> Option<Option<u8>> {
+    fn register(&self, at: usize) -> Option<u8> {
         match *self.operands.get(at)? {
             Operand::Register { number, .. } => Some(number),
             _ => None,
@@ -113,7 +170,7 @@ impl Given<'_> {
     }
 
     fn is_predicate(&self, at: usize) -> bool {
-        matches!(self.operands.get(at), Some(Operand::Predicate { .. }))
+        matches!(self.operands.get(at), Some(Operand::Predicate { .. } | Operand::UniformPredicate { .. }))
     }
 
     fn immediate(&self, at: usize) -> Option<u32> {
@@ -130,13 +187,36 @@ impl Given<'_> {
     }
 }
 
-/// A result of so many registers, computed from sources.
+/// What reads as zero.
+const NOTHING: Source = Source {
+    operand: Operand::Register {
+        number: RZ,
+        sign: Sign { negated: false, inverted: false, absolute: false },
+        half: Half::Both,
+    },
+    kind: Kind::Word,
+};
+
+/// Results of so many registers, computed from sources.
 fn compute(
     places: Vec<Place>,
     sources: Vec<Source>,
     function: impl Fn(&[u64], &mut [u64]) + Send + Sync + 'static,
 ) -> Action {
-    Action::Compute(Compute { sources, places, function: Box::new(function) })
+    let (given, results) = (sources.len(), places.len());
+    let function: Lanes = Box::new(move |from, to| {
+        for lane in 0..LANES {
+            let (mut values, mut computed) = ([0; MOST_SOURCES], [0; MOST_PLACES]);
+            for (value, plane) in values.iter_mut().zip(from) {
+                *value = plane[lane];
+            }
+            function(&values[..given], &mut computed[..results]);
+            for (plane, value) in to.iter_mut().zip(computed) {
+                plane[lane] = value;
+            }
+        }
+    });
+    Action::Compute(Compute::Lanes { sources, places, function })
 }
 
 /// One result.
@@ -148,8 +228,48 @@ fn one(
     compute(vec![place], sources, move |from, to| to[0] = function(from))
 }
 
-/// How two truths become one: `.AND`, `.OR`, `.XOR`.
-fn joined(given: &Given<'_>) -> Option<fn(bool, bool) -> bool> {
+/// A word of up to three words, which are the operands from the second on: what is computed most.
+fn words(
+    given: &Given<'_>,
+    kinds: &[Kind],
+    function: impl Fn(u32, u32, u32) -> u32 + Send + Sync + 'static,
+) -> Option<Action> {
+    chosen_words(given, given.sources(1, kinds)?, function)
+}
+
+/// The same of these sources.
+fn chosen_words(
+    given: &Given<'_>,
+    sources: Vec<Source>,
+    function: impl Fn(u32, u32, u32) -> u32 + Send + Sync + 'static,
+) -> Option<Action> {
+    let mut all = [NOTHING; 3];
+    (sources.len() <= all.len()).then_some(())?;
+    all[..sources.len()].copy_from_slice(&sources);
+    let function: Words = Box::new(move |a, b, c, to| {
+        for lane in 0..LANES {
+            to[lane] = function(a[lane], b[lane], c[lane]);
+        }
+    });
+    Some(Action::Compute(Compute::Words { sources: all, place: given.registers(0, 1)?, function }))
+}
+
+/// `op.bool p, q, a, b, c`: what holds of two words, and its opposite, joined with a third truth.
+fn test(
+    given: &Given<'_>,
+    kind: Kind,
+    holds: impl Fn(u32, u32) -> bool + Send + Sync + 'static,
+) -> Option<Action> {
+    let [a, b, with] = given.sources(2, &[kind, kind, Kind::Flag])?.try_into().ok()?;
+    let function: Test = Box::new(move |a, b| {
+        (0..LANES).fold(0, |mask, lane| mask | u32::from(holds(a[lane], b[lane])) << lane)
+    });
+    let places = [given.flag(0)?, given.flag(1)?];
+    Some(Action::Compute(Compute::Test { sources: [a, b], places, with, join: joined(given)?, function }))
+}
+
+/// How truths of lanes become one: `.AND`, `.OR`, `.XOR`.
+fn joined(given: &Given<'_>) -> Option<fn(u32, u32) -> u32> {
     Some(match *given.modifiers.iter().find(|it| ["AND", "OR", "XOR"].contains(it))? {
         "AND" => |a, b| a & b,
         "OR" => |a, b| a | b,

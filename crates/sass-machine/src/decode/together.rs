@@ -1,7 +1,8 @@
 //! What lanes of a warp do together.
 
 use super::Given;
-use crate::step::{Action, Collective, Kind, Place};
+use crate::registers::{PT, RZ};
+use crate::step::{Action, Collective, Kind, Place, Vote};
 use ir::instruction::ShflMode;
 
 pub(super) fn action(given: &Given<'_>) -> Option<Action> {
@@ -17,20 +18,24 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
             let sources = given.sources(2, &[Kind::Word; 3])?.try_into().ok()?;
             Collective::Shuffle { mode, inside: given.flag(0)?, to: given.registers(1, 1)?, sources }
         }
-        "VOTE" => {
-            let all = match given.modifiers[..] {
-                ["ANY"] => false,
-                ["ALL"] => true,
+        "VOTE" | "VOTEU" => {
+            let vote = match given.modifiers[..] {
+                ["ANY"] => Vote::Any,
+                ["ALL"] => Vote::All,
+                ["EQ"] => Vote::Equal,
                 _ => return None,
             };
-            let [source] = given.sources(2, &[Kind::Flag])?.try_into().ok()?;
-            Collective::Vote { all, to: given.registers(0, 1)?, flag: given.flag(1)?, source }
+            // Without a register for the lanes there is a predicate alone.
+            let at = usize::from(!given.is_predicate(0));
+            let to = if at == 1 { given.registers(0, 1)? } else { Place::Registers(RZ, 1) };
+            let [source] = given.sources(at + 1, &[Kind::Flag])?.try_into().ok()?;
+            Collective::Vote { vote, to, flag: given.flag(at)?, source }
         }
         "MATCH" => {
             given.only(&["ANY", "ALL", "U64"])?;
             let kind = if given.has("U64") { Kind::Wide } else { Kind::Word };
             let at = usize::from(given.is_predicate(0));
-            let flag = if at == 1 { given.flag(0)? } else { Place::Predicate(None) };
+            let flag = if at == 1 { given.flag(0)? } else { Place::Predicate(PT) };
             let [source] = given.sources(at + 1, &[kind])?.try_into().ok()?;
             Collective::Match { all: given.has("ALL"), to: given.registers(at, 1)?, flag, source }
         }
@@ -51,9 +56,10 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         }
         "ELECT" => {
             given.only(&[])?;
-            Collective::Elect { flag: given.flag(0)?, to: given.registers(1, 1)? }
+            let source = if given.operands.len() > 2 { Some(given.source(2, Kind::Flag)?) } else { None };
+            Collective::Elect { flag: given.flag(0)?, to: given.registers(1, 1)?, source }
         }
         _ => return None,
     };
-    Some(Action::Collective(collective))
+    Some(Action::Lanes(collective))
 }

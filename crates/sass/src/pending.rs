@@ -1,37 +1,37 @@
 //! What is under way at a place of the code: results that are not there yet, operands that are still to be read.
 
-use super::effects::{Register, Registers};
-use super::latency::{Class, Unit};
+use crate::effects::{Register, Registers};
+use crate::latency::{Class, Unit};
 use std::collections::BTreeMap;
 
 /// Scoreboards.
-pub(super) const BOARDS: usize = 6;
+pub const BOARDS: usize = 6;
 
 /// No fixed latency is longer.
 const LONGEST: u32 = 64;
 
 /// The predicate under which an instruction is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Guard {
-    pub(super) register: Register,
-    pub(super) negated: bool,
+pub(crate) struct Guard {
+    pub(crate) register: Register,
+    pub(crate) negated: bool,
 }
 
 /// An instruction that reads or writes a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Access {
-    pub(super) offset: u64,
+pub(crate) struct Access {
+    pub(crate) offset: u64,
     /// Its guard, as long as that has the value that it had then.
-    pub(super) guard: Option<Guard>,
+    pub(crate) guard: Option<Guard>,
     /// The unit that carries it out, if its latency is variable.
-    pub(super) unit: Option<Unit>,
+    pub(crate) unit: Option<Unit>,
     /// The scoreboard that its results release.
-    pub(super) ends: Option<usize>,
+    pub(crate) ends: Option<usize>,
 }
 
 impl Access {
     /// Whether a thread that carries out the one does not carry out the other.
-    pub(super) fn excludes(self, other: Self) -> bool {
+    pub(crate) fn excludes(self, other: Self) -> bool {
         match (self.guard, other.guard) {
             (Some(one), Some(other)) => one.register == other.register && one.negated != other.negated,
             _ => false,
@@ -39,12 +39,12 @@ impl Access {
     }
 
     /// Whether the one ends before the other, because one unit carries out both in their order.
-    pub(super) fn in_order_with(self, other: Self) -> bool {
+    pub(crate) fn in_order_with(self, other: Self) -> bool {
         self.unit.is_some() && self.unit == other.unit
     }
 
     /// Whether the operands of the one are taken before those of the other, so before it writes anything.
-    pub(super) fn queued_with(self, other: Self) -> bool {
+    pub(crate) fn queued_with(self, other: Self) -> bool {
         let queue = |access: Self| access.unit.map(|unit| unit.queue);
         queue(self).is_some() && queue(self) == queue(other)
     }
@@ -68,31 +68,31 @@ impl Access {
 
 /// A result of fixed latency on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Pending {
-    pub(super) class: Class,
+pub(crate) struct Pending {
+    pub(crate) class: Class,
     /// Cycles since it was issued.
-    pub(super) age: u32,
-    pub(super) access: Access,
+    pub(crate) age: u32,
+    pub(crate) access: Access,
 }
 
 type Accesses = BTreeMap<Register, Access>;
 
 /// What is under way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct State {
-    pub(super) results: BTreeMap<Register, Pending>,
+pub struct State {
+    pub(crate) results: BTreeMap<Register, Pending>,
     /// For each scoreboard registers that will be written, and who writes them.
-    pub(super) writes: [Accesses; BOARDS],
+    pub(crate) writes: [Accesses; BOARDS],
     /// For each scoreboard registers that will be read.
-    pub(super) reads: [Accesses; BOARDS],
+    pub(crate) reads: [Accesses; BOARDS],
     /// Results of variable latency that no scoreboard guards so far. The next scoreboard that an instruction of the same unit
     /// sets does.
-    pub(super) unguarded: Accesses,
+    pub(crate) unguarded: Accesses,
 }
 
 impl State {
     /// Adds what is under way on another path. Whether that changed anything.
-    pub(super) fn join(&mut self, other: &Self) -> bool {
+    pub fn join(&mut self, other: &Self) -> bool {
         let before = self.clone();
         for (&register, &pending) in &other.results {
             let kept = self.results.entry(register).or_insert(pending);
@@ -115,7 +115,7 @@ impl State {
     }
 
     /// Waits for scoreboards. Who has written its results has read its operands.
-    pub(super) fn wait(&mut self, boards: impl Iterator<Item = usize>) {
+    pub(crate) fn wait(&mut self, boards: impl Iterator<Item = usize>) {
         for board in boards {
             self.writes[board].clear();
             self.reads[board].clear();
@@ -124,7 +124,7 @@ impl State {
     }
 
     /// Puts a result of fixed latency on its way, and takes those off that it replaces.
-    pub(super) fn write(&mut self, writes: Registers, result: Option<Pending>) {
+    pub(crate) fn write(&mut self, writes: Registers, result: Option<Pending>) {
         for register in writes.iter() {
             self.results.remove(&register);
             self.unguarded.remove(&register);
@@ -146,7 +146,7 @@ impl State {
     }
 
     /// Lets cycles pass.
-    pub(super) fn pass(&mut self, cycles: u8) {
+    pub(crate) fn pass(&mut self, cycles: u8) {
         self.results.retain(|_, pending| {
             pending.age += u32::from(cycles);
             pending.age < LONGEST

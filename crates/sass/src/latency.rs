@@ -6,8 +6,11 @@
 //! class NAME MNEMONIC...              these instructions have a fixed latency and belong together
 //! variable QUEUE UNIT MNEMONIC...     these need a scoreboard; a unit ends its instructions in their order, and units of one
 //!                                     queue take operands in their order
-//! latency PRODUCER CONSUMER CYCLES HOW  from the issue of the one to that of the other: `measured`, the `least` of what was
-//!                                     measured for this producer, or what `ptxas` leaves
+//! unguarded MNEMONIC...               their results need a scoreboard, but ptxas relies on some that have none
+//! latency PRODUCER CONSUMER CYCLES HOW  from the issue of the one to that of the other: `measured`, `recorded` as a hazard, the
+//!                                     `least` of what was measured for this producer, or what `ptxas` leaves
+//! upper MNEMONIC...                   the upper half of its result is there two cycles later than the lower one
+//! takes CYCLES HOW MNEMONIC...        from issue to result where no scoreboard is waited for, if nothing is in the way
 //! late MNEMONIC CYCLES                it reads the upper half of its addend so much later
 //! ```
 //!
@@ -19,17 +22,20 @@ use std::collections::HashMap;
 
 /// A table that has been read.
 #[derive(Debug, Default)]
-pub(crate) struct Latencies {
+pub struct Latencies {
     classes: HashMap<&'static str, Class>,
     names: Vec<&'static str>,
     units: Vec<(&'static str, &'static str)>,
     cycles: HashMap<(u16, u16), u32>,
     late: HashMap<&'static str, u32>,
+    takes: HashMap<&'static str, u32>,
+    upper: Vec<&'static str>,
+    unguarded: Vec<&'static str>,
 }
 
 /// What a mnemonic is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
+pub enum Class {
     /// Its result is there after a number of cycles that depends on who reads it.
     Fixed(u16),
     /// Its result is there when a scoreboard says so.
@@ -37,11 +43,11 @@ pub(crate) enum Class {
 }
 
 /// How a number is known.
-const HOW: [&str; 3] = ["measured", "least", "ptxas"];
+const HOW: [&str; 4] = ["measured", "recorded", "least", "ptxas"];
 
 /// What carries out an instruction of variable latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Unit {
+pub struct Unit {
     /// Where it waits for its operands to be taken.
     pub(crate) queue: u16,
     number: u16,
@@ -55,7 +61,7 @@ const PREDICATE: u16 = u16::MAX - 3;
 
 /// Who reads a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Consumer {
+pub enum Consumer {
     /// An instruction of a class, as an operand.
     Class(Option<Class>),
     /// An instruction of a class, as a predicate that is an operand.
@@ -65,10 +71,10 @@ pub(crate) enum Consumer {
 }
 
 /// The table of a device; none if nothing has been measured on it.
-pub(crate) fn table(sm: u32) -> Option<&'static Latencies> {
+pub fn table(sm: u32) -> Option<&'static Latencies> {
     static SM_90: std::sync::OnceLock<Latencies> = std::sync::OnceLock::new();
     (sm == 90).then(|| {
-        SM_90.get_or_init(|| match Latencies::read(include_str!("../../latencies/sm_90.latency")) {
+        SM_90.get_or_init(|| match Latencies::read(include_str!("../latencies/sm_90.latency")) {
             Ok(table) => table,
             Err(line) => panic!("line {line} of the committed latencies of sm_90 is not understood"),
         })
@@ -102,6 +108,13 @@ impl Latencies {
                 let class = Class::Variable(Unit { queue, number: number as u16 });
                 self.classes.extend(words.map(|name| (name, class)));
             }
+            Some("upper") => self.upper.extend(words),
+            Some("unguarded") => self.unguarded.extend(words),
+            Some("takes") => {
+                let cycles = words.next()?.parse().ok()?;
+                words.next().filter(|how| HOW.contains(how))?;
+                self.takes.extend(words.map(|name| (name, cycles)));
+            }
             Some("late") => {
                 let name = words.next()?;
                 self.late.insert(name, words.next()?.parse().ok()?);
@@ -128,17 +141,32 @@ impl Latencies {
     }
 
     /// What an instruction is, by its name with modifiers.
-    pub(crate) fn class(&self, head: &str) -> Option<Class> {
+    pub fn class(&self, head: &str) -> Option<Class> {
         find(&self.classes, head)
     }
 
+    /// Whether the upper half of a result is there later than the lower one.
+    pub(crate) fn has_late_half(&self, head: &str) -> bool {
+        self.upper.iter().any(|name| head.starts_with(name))
+    }
+
+    /// Whether a result without a scoreboard is no mistake.
+    pub(crate) fn may_be_unguarded(&self, head: &str) -> bool {
+        self.unguarded.contains(&head.split('.').next().unwrap_or(head))
+    }
+
+    /// Cycles from the issue of an instruction of variable latency to its result, as few as there can be.
+    pub(crate) fn takes(&self, head: &str) -> u32 {
+        find(&self.takes, head).unwrap_or(0)
+    }
+
     /// How many cycles later than its other operands an instruction reads the upper half of its addend.
-    pub(crate) fn late(&self, head: &str) -> u32 {
+    pub fn late(&self, head: &str) -> u32 {
         find(&self.late, head).unwrap_or(0)
     }
 
     /// Cycles from the issue of a producer to that of a consumer; none if nothing has been measured.
-    pub(crate) fn cycles(&self, producer: Class, consumer: Consumer) -> Option<u32> {
+    pub fn cycles(&self, producer: Class, consumer: Consumer) -> Option<u32> {
         let Class::Fixed(producer) = producer else { return None };
         let class = |class| match class {
             Some(Class::Fixed(class)) => class,
@@ -170,8 +198,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    const TABLE: &str = include_str!("../../latencies/sm_90.latency");
-    const RESULTS: &str = include_str!("../../silicon/sm_90.results");
+    const TABLE: &str = include_str!("../latencies/sm_90.latency");
+    const RESULTS: &str = include_str!("../../cuasm/silicon/sm_90.results");
 
     /// `latency/PRODUCER/CONSUMER 4 ok ...` or `... at most 1 ok ...`: the classes' numbers, and the cycles.
     fn result(table: &Latencies, line: &str) -> Option<((u16, u16), u32)> {

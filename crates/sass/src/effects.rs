@@ -1,21 +1,25 @@
 //! Which registers an instruction reads and writes, one by one, as the table of its architecture has them.
 
-use sass::{Access, Instruction, Name, Operand};
+use crate::{Access, Instruction, Name, Operand};
 
 /// Registers, uniform registers, predicates and uniform predicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Registers {
+pub struct Registers {
     vector: [u64; 4],
     uniform: u128,
     predicates: u16,
 }
 
-/// One of them.
+/// One of them. Numbers that mean RZ, URZ, PT or UPT stand for nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Register {
+pub enum Register {
+    /// `R5`.
     Vector(u8),
+    /// `UR5`.
     Uniform(u8),
+    /// `P2`.
     Predicate(u8),
+    /// `UP2`.
     UniformPredicate(u8),
 }
 
@@ -31,7 +35,8 @@ impl std::fmt::Display for Register {
 }
 
 impl Registers {
-    pub(crate) fn insert(&mut self, register: Register) {
+    /// Adds one.
+    pub fn insert(&mut self, register: Register) {
         match register {
             // The last number is RZ, URZ, PT.
             Register::Vector(255) | Register::Predicate(7..) | Register::UniformPredicate(7..) => {}
@@ -42,7 +47,8 @@ impl Registers {
         }
     }
 
-    pub(crate) fn contains(self, register: Register) -> bool {
+    /// Whether one is among them.
+    pub fn contains(self, register: Register) -> bool {
         let mut one = Self::default();
         one.insert(register);
         self.union(one) == self && !one.is_empty()
@@ -56,7 +62,8 @@ impl Registers {
         self.predicates &= !one.predicates;
     }
 
-    pub(crate) fn iter(self) -> impl Iterator<Item = Register> {
+    /// One after the other.
+    pub fn iter(self) -> impl Iterator<Item = Register> {
         let vector = (0..255).filter(move |&at: &u8| self.vector[usize::from(at / 64)] >> (at % 64) & 1 == 1);
         let uniform = (0..128).filter(move |at| self.uniform >> at & 1 == 1);
         let predicates = (0..7).filter(move |at| self.predicates >> at & 1 == 1);
@@ -68,18 +75,20 @@ impl Registers {
             .chain(uniform_predicates.map(Register::UniformPredicate))
     }
 
-    pub(crate) fn union(self, other: Self) -> Self {
+    /// Those of both.
+    pub fn union(self, other: Self) -> Self {
         let mut vector = self.vector;
         vector.iter_mut().zip(other.vector).for_each(|(one, other)| *one |= other);
         Self { vector, uniform: self.uniform | other.uniform, predicates: self.predicates | other.predicates }
     }
 
-    pub(crate) fn is_empty(self) -> bool {
+    /// Whether there is none.
+    pub fn is_empty(self) -> bool {
         self == Self::default()
     }
 
     /// The least number of vector registers that holds all of them.
-    pub(crate) fn vector_count(self) -> u32 {
+    pub fn vector_count(self) -> u32 {
         let highest = (0..4).rev().find(|&at| self.vector[at] != 0);
         highest.map_or(0, |at| at as u32 * 64 + 64 - self.vector[at].leading_zeros())
     }
@@ -87,11 +96,13 @@ impl Registers {
 
 /// What an instruction does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Effects {
-    pub(crate) reads: Registers,
-    pub(crate) writes: Registers,
+pub struct Effects {
+    /// What it reads, its guard included.
+    pub reads: Registers,
+    /// What it writes.
+    pub writes: Registers,
     /// Of those that are read, the upper half of an addend of 64 bits.
-    pub(crate) late: Registers,
+    pub late: Registers,
 }
 
 /// The operand of which the upper half may be read late.
@@ -99,7 +110,7 @@ const ADDEND: &str = "c";
 
 impl Register {
     /// The register that a name stands for, if it does.
-    pub(crate) fn named(name: Name) -> Option<Self> {
+    pub fn named(name: Name) -> Option<Self> {
         Some(match name {
             Name::Register(number) => Self::Vector(number),
             Name::Uniform(number) => Self::Uniform(number),
@@ -125,7 +136,7 @@ fn of(operand: Operand) -> impl Iterator<Item = Register> {
 
 impl Effects {
     /// What an instruction does.
-    pub(crate) fn of(instruction: &Instruction) -> Self {
+    pub fn of(instruction: &Instruction) -> Self {
         let mut effects = Self::default();
         let mut early = Registers::default();
         for operand in instruction.operands() {
@@ -150,7 +161,7 @@ impl Effects {
     }
 
     /// The registers that the instruction asks to be kept for the next one.
-    pub(crate) fn reused(instruction: &Instruction) -> Registers {
+    pub fn reused(instruction: &Instruction) -> Registers {
         instruction.operands().filter(|operand| operand.reused).flat_map(of).collect()
     }
 }
@@ -158,7 +169,7 @@ impl Effects {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sass::{Arch, Control, NoSymbols, parse};
+    use crate::{Arch, Control, NoSymbols, parse};
 
     fn names(registers: Registers) -> String {
         registers.iter().map(|register| register.to_string()).collect::<Vec<_>>().join(" ")

@@ -1,0 +1,77 @@
+//! Products of matrices that a warp holds in its registers, and moves of matrices.
+
+use super::Given;
+use crate::operand::Operand;
+use crate::registers::{PT, RZ};
+use crate::step::{Action, Collective, Product};
+use numerics::rounding::Mode;
+use numerics::tensor::{Accumulator, BitOperation, Config, Operand as Element, Unit};
+
+pub(super) fn action(given: &Given<'_>) -> Option<Action> {
+    if given.opcode == "MOVM" {
+        let ["16", "MT88"] = given.modifiers[..] else { return None };
+        let (to, from) = (given.registers(0, 1)?, given.register(1)?);
+        return Some(Action::Lanes(Collective::Transpose { to, from }));
+    }
+    let mut rows = 16;
+    let (a, b, sum, k, satfinite) = match (given.opcode, &given.modifiers[..]) {
+        ("HMMA", ["16816", sum]) => (Element::F16, Element::F16, accumulator(sum)?, 16, false),
+        ("HMMA", ["1688", sum]) => (Element::F16, Element::F16, accumulator(sum)?, 8, false),
+        ("HMMA", ["16816", "F32", "BF16"]) => (Element::Bf16, Element::Bf16, Accumulator::F32, 16, false),
+        ("HMMA", ["1688", "F32", "BF16"]) => (Element::Bf16, Element::Bf16, Accumulator::F32, 8, false),
+        ("HMMA", ["1688", "F32", "TF32"]) => (Element::Tf32, Element::Tf32, Accumulator::F32, 8, false),
+        ("HMMA", ["1684", "F32", "TF32"]) => (Element::Tf32, Element::Tf32, Accumulator::F32, 4, false),
+        ("IMMA", [shape @ ("8816" | "16816" | "16832"), a, b, rest @ ..]) => {
+            let k = if *shape == "16832" { 32 } else { 16 };
+            rows = if *shape == "8816" { 8 } else { 16 };
+            (byte(a)?, byte(b)?, Accumulator::S32, k, saturates(rest)?)
+        }
+        _ => return None,
+    };
+    let number = |at: usize| match *given.operands.get(at)? {
+        Operand::Register { number, sign, .. } if sign == crate::operand::Sign::default() => Some(number),
+        _ => None,
+    };
+    // A uniform predicate that negates may stand behind them.
+    match given.operands.get(4) {
+        None | Some(Operand::UniformPredicate { number: PT, negated: true }) => {}
+        Some(_) => return None,
+    }
+    let config = Config {
+        a,
+        b,
+        c: sum,
+        d: sum,
+        unit: Unit::Mma,
+        satfinite,
+        rounding: Mode::NearestEven,
+        bits: BitOperation::Xor,
+    };
+    let (to, c) = (number(0)?, number(3)?);
+    (to != RZ).then_some(())?;
+    Some(Action::Lanes(Collective::Product(Product { config, rows, k, to, a: number(1)?, b: number(2)?, c })))
+}
+
+fn accumulator(text: &str) -> Option<Accumulator> {
+    match text {
+        "F32" => Some(Accumulator::F32),
+        "F16" => Some(Accumulator::F16),
+        _ => None,
+    }
+}
+
+fn byte(text: &str) -> Option<Element> {
+    match text {
+        "S8" => Some(Element::S8),
+        "U8" => Some(Element::U8),
+        _ => None,
+    }
+}
+
+fn saturates(rest: &[&str]) -> Option<bool> {
+    match rest {
+        [] => Some(false),
+        ["SAT"] => Some(true),
+        _ => None,
+    }
+}

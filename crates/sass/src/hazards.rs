@@ -1,0 +1,275 @@
+//! Dependences that control codes break: a register read before it is written, or written before it is read.
+//!
+//! The hardware checks nothing. An instruction of fixed latency is followed by a count of cycles; one of variable
+//! latency names a scoreboard, and who depends on it waits for that. A [`State`] keeps how long ago each register was written
+//! and which registers each scoreboard still guards: along every path, for whoever reads code; along the one that is
+//! taken, for whoever executes it.
+//!
+//! What ptxas relies on, and what therefore is no mistake:
+//! - A guard and uniform registers are read when the instruction is issued, so no scoreboard guards them.
+//! - A unit ends its instructions in their order: one without a scoreboard is guarded by that of a later one.
+//! - Units of one queue, such as those of all accesses to memory, take operands in their order: a load need not wait for
+//!   the operands of the store before it.
+//! - Who waits for a result need not wait for the operands of the same instruction.
+//! - Of two instructions with opposite guards a thread carries out one.
+
+use crate::effects::{Effects, Register, Registers};
+use crate::latency::{Class, Consumer, Latencies};
+use crate::pending::{Access, Guard, Pending};
+pub use crate::pending::{BOARDS, State};
+use crate::{Control, Flow, Instruction, Name};
+
+/// A broken dependence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hazard {
+    /// The instruction that comes too early.
+    pub offset: u64,
+    /// The one that it depends on.
+    pub on: u64,
+    /// Which register, and what is missing.
+    pub message: String,
+}
+
+/// An instruction that is issued, with all that its place in time depends on.
+#[derive(Clone, Debug)]
+pub struct Issue {
+    /// What it reads and writes.
+    pub effects: Effects,
+    /// Which latency its results have, if that has been measured.
+    pub class: Option<Class>,
+    /// Its control code.
+    pub control: Control,
+    access: Access,
+    /// How much later it reads the upper half of an addend.
+    late: u32,
+    /// The scoreboards that it waits for, and how many instructions may still hold each.
+    waits: Vec<(usize, usize)>,
+    /// The registers that it takes through the places for kept operands, and whether it keeps them.
+    slots: Vec<(usize, Register, bool)>,
+    /// Whether control may go elsewhere, or lanes wait for one another.
+    turns: bool,
+    /// Whether its result may go without a scoreboard.
+    lenient: bool,
+    /// Cycles to a result of variable latency, at least.
+    takes: u32,
+    /// What is written two cycles later than the rest, as the upper half of a product.
+    upper: Registers,
+    /// What it asks to be kept for the next one.
+    kept: Registers,
+}
+
+impl Issue {
+    /// What there is to know of an instruction at this offset.
+    pub fn of(instruction: &Instruction, offset: u64, latencies: &Latencies) -> Self {
+        let mut text = String::new();
+        instruction.print(offset, &mut text);
+        let head = Instruction::head(&text);
+        let control = instruction.control();
+        let class = latencies.class(head);
+        let unit = match class {
+            Some(Class::Variable(unit)) => Some(unit),
+            Some(Class::Fixed(_)) | None => None,
+        };
+        let masked = (0..BOARDS).filter(|board| control.wait_mask >> board & 1 == 1);
+        let mut waits: Vec<(usize, usize)> = masked.map(|board| (board, 0)).collect();
+        if instruction.flow() == Flow::Wait {
+            let left = text.rsplit_once("0x").and_then(|(_, digits)| usize::from_str_radix(digits, 16).ok());
+            waits.extend(instruction.operands().filter_map(|operand| match operand.name {
+                Name::Scoreboard(board) => Some((usize::from(board), left.unwrap_or(0))),
+                _ => None,
+            }));
+            waits.retain(|&(board, _)| board < BOARDS);
+        }
+        let slots = instruction.operands().filter_map(|operand| {
+            Some((usize::from(operand.slot?), Register::named(operand.name)?, operand.reused))
+        });
+        let slots = slots.filter(|&(_, register, _)| matches!(register, Register::Vector(_))).collect();
+        let turns = instruction.flow() != Flow::Next && instruction.flow() != Flow::Wait
+            || ["BSYNC", "CALL", "WARPSYNC"].contains(&head.split('.').next().unwrap_or(head));
+        let halves = instruction.operands().filter(|it| it.access != crate::Access::Read && it.count == 2);
+        let upper = if latencies.has_late_half(head) {
+            halves.flat_map(|it| it.names().skip(1)).filter_map(Register::named).collect()
+        } else {
+            Registers::default()
+        };
+        let ends = board(control.write_scoreboard);
+        Self {
+            effects: Effects::of(instruction),
+            class,
+            control,
+            access: Access { offset, guard: guard(instruction), unit, ends },
+            late: latencies.late(head),
+            waits,
+            slots,
+            turns,
+            lenient: latencies.may_be_unguarded(head),
+            takes: latencies.takes(head),
+            upper,
+            kept: Effects::reused(instruction),
+        }
+    }
+
+    /// The scoreboards that it waits for, and how many instructions may still hold each.
+    pub fn waits(&self) -> &[(usize, usize)] {
+        &self.waits
+    }
+
+    /// The registers that it takes through the places for kept operands: the place, the register, whether it is kept there.
+    pub fn slots(&self) -> &[(usize, Register, bool)] {
+        &self.slots
+    }
+
+    /// Whether control may go elsewhere behind it, or lanes wait for one another.
+    pub fn turns(&self) -> bool {
+        self.turns
+    }
+
+    /// Cycles from its issue to a result of variable latency, as few as there can be.
+    pub fn takes(&self) -> u32 {
+        self.takes
+    }
+
+    /// How much later than its other results it writes a register.
+    pub fn written_late(&self, register: Register) -> u32 {
+        if self.upper.contains(register) { 2 } else { 0 }
+    }
+
+    /// Who reads a register, if this instruction does.
+    pub fn consumer(&self, register: Register) -> Consumer {
+        match register {
+            _ if self.is_guard(register) => Consumer::Guard,
+            Register::Predicate(_) | Register::UniformPredicate(_) => Consumer::Predicate(self.class),
+            Register::Vector(_) | Register::Uniform(_) => Consumer::Class(self.class),
+        }
+    }
+
+    /// How much later than its other operands it reads a register.
+    pub fn late(&self, register: Register) -> u32 {
+        if self.effects.late.contains(register) { self.late } else { 0 }
+    }
+
+    /// Issues it: says which dependences that breaks, and notes what is under way from now on.
+    pub fn issue(&self, state: &mut State, latencies: &Latencies, report: &mut impl FnMut(Hazard)) {
+        // It may wait until few enough are left; which those are depends on the order in which they end.
+        state.wait(self.waits.iter().map(|&(board, _)| board));
+        self.reads(state, latencies, report);
+        self.writes(state, report);
+        for register in self.kept.iter().filter(|&register| self.effects.writes.contains(register)) {
+            let message = format!("{register} is kept for the next instruction, but this one writes it");
+            report(Hazard { offset: self.access.offset, on: self.access.offset, message });
+        }
+        self.apply(state);
+    }
+
+    /// Says what is wrong, unless one of the two instructions is not carried out.
+    fn say(&self, other: Access, report: &mut impl FnMut(Hazard), message: impl FnOnce() -> String) {
+        if !self.access.excludes(other) {
+            report(Hazard { offset: self.access.offset, on: other.offset, message: message() });
+        }
+    }
+
+    fn is_guard(&self, register: Register) -> bool {
+        self.access.guard.is_some_and(|guard| guard.register == register)
+    }
+
+    fn reads(&self, state: &State, latencies: &Latencies, report: &mut impl FnMut(Hazard)) {
+        for register in self.effects.reads.iter() {
+            let (consumer, late) = (self.consumer(register), self.late(register));
+            if let Some(pending) = state.results.get(&register)
+                && let Some(cycles) = latencies.cycles(pending.class, consumer)
+                && pending.age + late < cycles
+            {
+                self.say(pending.access, report, || {
+                    let age = count(pending.age);
+                    let (takes, more) = (cycles - late, cycles - late - pending.age);
+                    format!(
+                        "{register} is read {age} after it was written, which takes {takes}: {} more",
+                        count(more)
+                    )
+                });
+            }
+            for (board, writes) in state.writes.iter().enumerate() {
+                if let Some(&other) = writes.get(&register) {
+                    self.say(other, report, || {
+                        format!("{register} is read without waiting for scoreboard {board}, which guards it")
+                    });
+                }
+            }
+            if let Some(&other) = state.unguarded.get(&register) {
+                self.say(other, report, || {
+                    format!("{register} is read, but the instruction that writes it sets no scoreboard")
+                });
+            }
+        }
+    }
+
+    fn writes(&self, state: &State, report: &mut impl FnMut(Hazard)) {
+        for register in self.effects.writes.iter() {
+            for board in 0..BOARDS {
+                if let Some(&other) = state.writes[board].get(&register)
+                    && !self.access.in_order_with(other)
+                {
+                    self.say(other, report, || {
+                        format!(
+                            "{register} is written without waiting for scoreboard {board}, whose instruction writes it too"
+                        )
+                    });
+                }
+                if let Some(&other) = state.reads[board].get(&register)
+                    && !self.access.queued_with(other)
+                {
+                    self.say(other, report, || {
+                        format!(
+                            "{register} is written without waiting for scoreboard {board}, whose instruction still reads it"
+                        )
+                    });
+                }
+            }
+        }
+    }
+
+    fn apply(&self, state: &mut State) {
+        let Self { access, control, effects, .. } = self;
+        let fixed = self.class.filter(|class| matches!(class, Class::Fixed(_)));
+        let fixed = fixed.filter(|_| control.write_scoreboard.is_none());
+        let result = fixed.map(|class| Pending { class, age: 0, access: *access });
+        state.write(effects.writes, result);
+        let accesses = effects.writes.iter().map(|register| (register, *access));
+        match access.ends {
+            Some(board) => {
+                state.writes[board].extend(accesses);
+                let State { writes, unguarded, .. } = state;
+                unguarded.retain(|&register, earlier| {
+                    let ends_before = earlier.in_order_with(*access);
+                    if ends_before {
+                        writes[board].insert(register, *earlier);
+                    }
+                    !ends_before
+                });
+            }
+            None if access.unit.is_some() && !self.lenient => state.unguarded.extend(accesses),
+            None => {}
+        }
+        if let Some(board) = board(control.read_scoreboard) {
+            let at_issue = |register| matches!(register, Register::Uniform(_)) || self.is_guard(register);
+            let reads = effects.reads.iter().filter(|&register| !at_issue(register));
+            state.reads[board].extend(reads.map(|register| (register, *access)));
+        }
+        state.pass(control.stall);
+    }
+}
+
+/// A scoreboard that the hardware has.
+fn board(number: Option<u8>) -> Option<usize> {
+    number.map(usize::from).filter(|&number| number < BOARDS)
+}
+
+fn count(cycles: u32) -> String {
+    if cycles == 1 { "1 cycle".to_owned() } else { format!("{cycles} cycles") }
+}
+
+/// The guard of an instruction.
+fn guard(instruction: &Instruction) -> Option<Guard> {
+    let guard = instruction.guard()?;
+    Some(Guard { register: Register::named(guard.name?)?, negated: guard.negated })
+}
