@@ -16,9 +16,14 @@ const WITH_CONSTANT: &[&str] = &["IADD3", "LOP3", "ISETP", "SHF", "IMAD", "SEL",
 pub(crate) fn forward(code: &mut Code) {
     for block in blocks(code) {
         let mut known: HashMap<(Reg, u8), Operand> = HashMap::new();
+        let mut meeting = false;
         for at in block.lines {
             let Line::Instruction(one) = &mut code.lines[at] else { continue };
-            for index in one.written..one.operands.len() {
+            // What lanes execute that meet names the same registers everywhere.
+            meeting |= one.name.starts_with("WARPSYNC.COLLECTIVE");
+            let operands = if meeting { 0..0 } else { one.written..one.operands.len() };
+            meeting &= one.name != "ENDCOLLECTIVE";
+            for index in operands {
                 if let Some(better) = instead(one, index, &known) {
                     one.operands[index] = better;
                 }
@@ -70,10 +75,15 @@ fn instead(one: &Instruction, index: usize, known: &HashMap<(Reg, u8), Operand>)
             }
             Operand::Text(text) => {
                 let plain = before.is_empty() && after.is_empty();
-                // A product by zero or a power of two has another name.
-                let named = one.name.starts_with("IMAD")
-                    && constant(text).is_none_or(|factor| factor == 0 || factor.is_power_of_two());
-                (plain && !named && takes_constant(one, index)).then(|| Operand::Text(text.clone()))
+                // A product of 32 bits by zero or a power of two has another name, and zero another form.
+                let named = match constant(text) {
+                    Some(factor) => one.name == "IMAD" && (factor == 0 || factor.is_power_of_two()),
+                    None => one.name.starts_with("IMAD"),
+                };
+                if !plain || named || !takes_constant(one, index) {
+                    return None;
+                }
+                Some(Operand::Text(text.clone()))
             }
             Operand::Predicate(..) | Operand::Address { .. } | Operand::Target(_) => None,
         },
@@ -101,16 +111,19 @@ fn row(reg: Reg, part: u8, width: u8, known: &HashMap<(Reg, u8), Operand>) -> Op
     (follows && first.is_multiple_of(width)).then_some((from, first))
 }
 
+fn head(one: &Instruction) -> &str {
+    one.name.split('.').next().unwrap_or_default()
+}
+
 /// Whether the constant or zero may stand there.
 fn takes_constant(one: &Instruction, index: usize) -> bool {
-    let head = one.name.split('.').next().unwrap_or_default();
     let is_register = |at: usize| match one.operands.get(one.written + at) {
         None => true,
         Some(Operand::General { .. } | Operand::Predicate(..)) => true,
         Some(Operand::Text(text)) => ["RZ", "PT", "!PT"].contains(&text.as_str()),
         Some(Operand::Address { .. } | Operand::Target(_)) => false,
     };
-    WITH_CONSTANT.contains(&head) && index == one.written + 1 && is_register(0) && is_register(2)
+    WITH_CONSTANT.contains(&head(one)) && index == one.written + 1 && is_register(0) && is_register(2)
 }
 
 #[cfg(test)]
@@ -119,11 +132,13 @@ mod tests {
     use crate::code::{Class, Code, Line, Operand};
 
     fn names(code: &Code) -> Vec<&str> {
-        let name = |line| match line {
-            &Line::Instruction(ref one) => Some(one.name.as_str()),
-            Line::Label(_) => None,
-        };
-        code.lines.iter().filter_map(name).collect()
+        code.lines
+            .iter()
+            .filter_map(|line| match line {
+                Line::Instruction(one) => Some(one.name.as_str()),
+                Line::Label(_) => None,
+            })
+            .collect()
     }
 
     #[test]
@@ -155,5 +170,20 @@ mod tests {
         assert_eq!(names(&code), ["IADD3", "STS"]);
         let Line::Instruction(sum) = &code.lines[0] else { panic!("{:?}", code.lines) };
         assert_eq!(sum.operands[2], Operand::number(7));
+    }
+
+    #[test]
+    fn lanes_that_meet_keep_their_registers() {
+        let mut code = Code::default();
+        let [source, mask] = [false, false].map(|it| code.register(Class::General(1), it));
+        let behind = code.label();
+        code.push(None, "MOV", vec![Operand::low(mask)], vec![Operand::low(source)]);
+        let read = vec![Operand::low(mask), Operand::Target(behind)];
+        code.push(None, "WARPSYNC.COLLECTIVE", vec![], read.clone());
+        code.push(None, "ENDCOLLECTIVE", vec![], vec![]);
+        code.place(behind);
+        forward(&mut code);
+        let Line::Instruction(sync) = &code.lines[1] else { panic!("{:?}", code.lines) };
+        assert_eq!((sync.name.as_str(), &sync.operands), ("WARPSYNC.COLLECTIVE", &read));
     }
 }

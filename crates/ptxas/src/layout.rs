@@ -40,6 +40,8 @@ pub struct Layout {
     pub parameters: Vec<Parameter>,
     /// Bytes of shared memory.
     pub shared_bytes: u64,
+    /// Bytes of constant memory.
+    pub constant_bytes: u64,
     /// Whether there are variables in constant memory, and these.
     pub constants: Vec<Placed>,
     globals: HashMap<VarId, String>,
@@ -93,6 +95,7 @@ impl Layout {
                 errors.extend(refused(variable));
             }
         }
+        layout.constant_bytes = constants;
         // What has no size of its own stands behind everything else, all at one place.
         let dynamic =
             open.iter().map(|(_, align)| layout.shared_bytes.next_multiple_of(*align)).max().unwrap_or(0);

@@ -152,14 +152,7 @@ impl Select<'_> {
             this.code.push(None, name, written, read);
             this.branch(Some((done, false)), end);
             let at = this.wide_address_of(place)?;
-            let address = || Operand::Address { before: "", reg: at, width: 2, beside: "", offset: 0 };
-            let leads = |this: &mut Self, space: &str| {
-                let to = this.flag();
-                let written = vec![Operand::Predicate(to, false)];
-                this.code.push(None, format!("QSPC.E.{space}"), written, vec![Operand::zero(), address()]);
-                to
-            };
-            let shared = leads(this, "S");
+            let shared = this.leads_to(at, "S");
             this.branch(Some((shared, true)), other);
             let inside = Place::shared(at);
             let found = this.by_swapping(&inside, width, &new)?;
@@ -169,7 +162,7 @@ impl Select<'_> {
             }
             this.branch(None, end);
             this.code.place(other);
-            let remote = leads(this, "D");
+            let remote = this.leads_to(at, "D");
             this.code.push(Some((remote, false)), "BPT.TRAP", vec![], vec![Operand::number(1)]);
             let own = Place::generic(at);
             let written = vec![Operand::wide(result, width)];
@@ -292,7 +285,7 @@ impl Select<'_> {
 }
 
 impl Select<'_> {
-    /// Sums of several floats at once, in global memory.
+    /// Sums and extremes of several floats at once, in global memory.
     fn update_vector(
         &mut self,
         (op, ty): (i::AtomVectorOp, ScalarType),
@@ -301,9 +294,11 @@ impl Select<'_> {
         a: &Address,
         b: &[Value],
     ) -> Done {
-        if op != i::AtomVectorOp::Add {
-            return Err("of a least or greatest one".to_owned());
-        }
+        let what = match op {
+            i::AtomVectorOp::Add => "ADD",
+            i::AtomVectorOp::Min => "MIN",
+            i::AtomVectorOp::Max => "MAX",
+        };
         let place = self.place(a)?;
         if !matches!(place.window, Window::Global | Window::Generic) {
             return Err(format!("in {:?} memory", place.window));
@@ -325,7 +320,7 @@ impl Select<'_> {
         }
         self.released(order, scope);
         let to = self.temporary(width);
-        let name = format!("ATOMG.E.ADD.{kind}.RN{}", strength(Order::Relaxed, Some(scope)));
+        let name = format!("ATOMG.E.{what}.{kind}.RN{}", strength(Order::Relaxed, Some(scope)));
         let read = vec![place.operand(0), Operand::wide(value, width)];
         self.atomic(name, Some((to, width)), true, read);
         self.acquired(order, Some(scope));

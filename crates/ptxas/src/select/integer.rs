@@ -177,8 +177,11 @@ impl Select<'_> {
             }
             (Wide, 32) => {
                 let (a, b) = (self.word(a)?, self.word(b)?);
-                let both = wide(self, a, b, Operand::zero());
-                self.plus64(both, c)?
+                let c = match c {
+                    Some(c) => Operand::wide(self.double(c)?, 2),
+                    None => Operand::zero(),
+                };
+                wide(self, a, b, c)
             }
             (Hi, 32) => {
                 let (a, b) = (self.word(a)?, self.word(b)?);

@@ -16,6 +16,8 @@ const DESCRIPTOR: &str = "desc[UR4]";
 /// Where constant bank 0 says the generic addresses of constants and of the kernel's parameters begin.
 const CONSTANTS_AT: u32 = 0xd0;
 const PARAMETERS_AT: u32 = 0x198;
+/// Behind the last parameter.
+const PARAMETERS_END: u32 = 0x1a0;
 
 /// Where a memory operand leads, by the instructions that go there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -285,19 +287,50 @@ impl Select<'_> {
     }
 
     fn isspacep(&mut self, op: &i::Isspacep) -> Done {
-        let kind = match op.space {
-            Space::Shared | Space::SharedCta => "S",
-            Space::SharedCluster => "D",
-            Space::Local => "L",
-            space => return Err(format!("for .{}", space.name())),
-        };
         let a = self.double(&op.a)?;
-        let to = self.flag();
-        let address = Operand::Address { before: "", reg: a, width: 2, beside: "", offset: 0 };
-        let written = vec![Operand::Predicate(to, false)];
-        self.code.push(None, format!("QSPC.E.{kind}"), written, vec![Operand::zero(), address]);
+        let to = match op.space {
+            Space::Shared | Space::SharedCta => self.leads_to(a, "S"),
+            Space::SharedCluster => self.leads_to(a, "D"),
+            Space::Local => self.leads_to(a, "L"),
+            Space::Const => self.is_constant_address(a),
+            Space::Param | Space::ParamEntry => {
+                let (from, to) = (self.pair("LDC.64", vec![Operand::bank0(PARAMETERS_AT)]), PARAMETERS_END);
+                let to = self.pair("LDC.64", vec![Operand::bank0(to)]);
+                self.is_between(a, from, to)
+            }
+            // Constants lie there, for the hardware.
+            Space::Global => {
+                let (global, constant) = (self.leads_to(a, "G"), self.is_constant_address(a));
+                let both = self.flag();
+                let flag = |reg| Operand::Predicate(reg, false);
+                self.plop(None, both, flag(global), flag(constant), 0x30);
+                both
+            }
+            space @ (Space::Generic | Space::ParamFunc) => return Err(format!("for .{}", space.name())),
+        };
         self.set_flag(op.p, to);
         Ok(())
+    }
+
+    /// Whether a generic address leads to a space that the hardware knows.
+    pub(super) fn leads_to(&mut self, address: Reg, space: &str) -> Reg {
+        let to = self.flag();
+        let address = Operand::Address { before: "", reg: address, width: 2, beside: "", offset: 0 };
+        let written = vec![Operand::Predicate(to, false)];
+        self.code.push(None, format!("QSPC.E.{space}"), written, vec![Operand::zero(), address]);
+        to
+    }
+
+    fn is_constant_address(&mut self, address: Reg) -> Reg {
+        let from = self.pair("LDC.64", vec![Operand::bank0(CONSTANTS_AT)]);
+        let size = self.constant64(self.layout.constant_bytes);
+        let to = self.add64(from, size);
+        self.is_between(address, from, to)
+    }
+
+    fn is_between(&mut self, address: Reg, from: Reg, to: Reg) -> Reg {
+        let below = self.compare64("LT", false, address, to, Operand::always(false), "AND").0;
+        self.compare64("GE", false, address, from, Operand::Predicate(below, false), "AND").0
     }
 
     /// Where a memory operand leads.
@@ -435,7 +468,8 @@ impl Select<'_> {
                 self.membar("SC", op.scope);
                 Ok(())
             }
-            Op::Fence(op) if op.sync_restrict.is_none() && !op.mbarrier_init => {
+            // What one is restricted to it may exceed.
+            Op::Fence(op) => {
                 self.membar(if op.order == Order::Sc { "SC" } else { "ALL" }, op.scope);
                 Ok(())
             }
