@@ -45,8 +45,11 @@ const REGISTERS: usize = 8;
 /// The lane of a hazard that is kept.
 const LANE: usize = 5;
 
-/// What came back, by the cases' names: words, or what happened instead.
-fn answers(folder: &Path, file: &str) -> Result<Vec<(String, Result<Vec<u32>, String>)>, Box<dyn Error>> {
+/// A case's name, and words, or what happened instead.
+type Answer = (String, Result<Vec<u32>, String>);
+
+/// What came back, by the cases' names.
+fn answers(folder: &Path, file: &str) -> Result<Vec<Answer>, Box<dyn Error>> {
     let names = std::fs::read_to_string(folder.join("names"))?;
     let names: BTreeMap<&str, &str> = names.lines().filter_map(|line| line.split_once('|')).collect();
     let mut found = Vec::new();

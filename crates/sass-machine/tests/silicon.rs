@@ -71,9 +71,12 @@ fn run(case: &cases::Case, timed: bool) -> (Vec<u32>, Outcome) {
     (words.iter().map(|&word| u32::from_le_bytes(word)).collect(), outcome)
 }
 
-/// What was recorded of an instruction: columns of its threads' records, or what happened instead.
-fn recorded(text: &str) -> BTreeMap<&str, Result<BTreeMap<usize, Vec<u32>>, &str>> {
-    let mut found: BTreeMap<&str, Result<BTreeMap<usize, Vec<u32>>, &str>> = BTreeMap::new();
+/// Columns of threads' records, or what happened instead.
+type Recorded<'t> = Result<BTreeMap<usize, Vec<u32>>, &'t str>;
+
+/// What was recorded of each instruction.
+fn recorded(text: &str) -> BTreeMap<&str, Recorded<'_>> {
+    let mut found: BTreeMap<&str, Recorded<'_>> = BTreeMap::new();
     for line in text.lines() {
         let mut parts = line.rsplitn(3, '|');
         let (words, at, name) = (parts.next(), parts.next(), parts.next());

@@ -8,20 +8,20 @@
 use std::fmt::Write;
 
 /// Threads that execute an instruction: four warps, each with inputs of another kind.
-pub const THREADS: u32 = 128;
+pub(crate) const THREADS: u32 = 128;
 /// Words of a thread's input, and of its record.
-pub const WORDS: usize = 16;
+pub(crate) const WORDS: usize = 16;
 
 /// An instruction that does nothing.
-pub const NOTHING: &str = "@!PT MOV R20, R4";
+pub(crate) const NOTHING: &str = "@!PT MOV R20, R4";
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Case {
-    pub name: String,
+pub(crate) struct Case {
+    pub(crate) name: String,
     /// Lines of cuasm.
-    pub kernel: String,
-    pub threads: u32,
+    pub(crate) kernel: String,
+    pub(crate) threads: u32,
 }
 
 /// Where addresses come from, and the inputs.
@@ -124,7 +124,7 @@ fn opcode(line: &str) -> Case {
 }
 
 /// The instructions of `opcodes.cases`.
-pub fn opcodes(text: &str) -> Vec<Case> {
+pub(crate) fn opcodes(text: &str) -> Vec<Case> {
     text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(opcode).collect()
 }
 
@@ -175,7 +175,7 @@ fn hazard(name: &str, lines: &[&str], n: Option<u32>) -> Case {
 }
 
 /// The code of `hazards.cases`: a line `case NAME [n=FIRST..LAST]`, then indented lines.
-pub fn hazards(text: &str) -> Vec<Case> {
+pub(crate) fn hazards(text: &str) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -198,7 +198,7 @@ pub fn hazards(text: &str) -> Vec<Case> {
 }
 
 /// The inputs: words of special values, of any bits, of numbers of middling size, and a mixture, a warp each.
-pub fn inputs() -> Vec<u32> {
+pub(crate) fn inputs() -> Vec<u32> {
     const SPECIAL: [u32; 40] = [
         0,
         1,
