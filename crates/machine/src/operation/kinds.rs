@@ -128,6 +128,8 @@ operations! {
     "quaternary" Quaternary { d: Operand, a: Operand, b: Operand, c: Operand, e: Operand }
     /// A relation of `a` and `b`.
     "compare" Compare { a: Operand, b: Operand, outcome: Outcome }
+    /// `d` = a function of `a`, `b`, `c`, `e` and `f`.
+    "quinary" Quinary { d: Operand, a: Operand, b: Operand, c: Operand, e: Operand, f: Operand }
     /// Whether `a` is not zero.
     "nonzero" Nonzero { a: PlaneId, outcome: Outcome }
     /// `d` = `a` where the predicate holds, `b` elsewhere.
