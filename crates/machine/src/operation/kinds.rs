@@ -7,6 +7,7 @@ use crate::image::copy::{AsyncCopy, Bulk, Multimem, Replacement, TensorCopy};
 use crate::image::matrix::{Product, Stored};
 use crate::image::texture::{LookupSite, QuerySite, SurfaceSite};
 use crate::lanes::{Condition, Operand, PlaneId, PredicateId, ScalarId};
+use crate::matrix::packing::Packing;
 use ir::instruction::{ShflMode, VoteMode};
 use ir::operand::Space;
 use ptx::isa::SpecialRegister;
@@ -277,9 +278,13 @@ operations! {
     // Matrices.
 
     /// `ldmatrix`: lanes 8i to 8i+7 have the addresses of the rows of matrix i.
-    "matrix.load_rows" LoadRows { d: List, transposed: bool, generic: bool, address: Address }
+    "matrix.load_rows" LoadRows { d: List, transposed: bool, packing: Packing, generic: bool, address: Address }
+    /// `ldmatrix` of 16x16 bytes: lanes 16i to 16i+15 have the addresses of the rows of matrix i.
+    "matrix.load_squares" LoadSquares { d: List, packing: Packing, generic: bool, address: Address }
     /// `stmatrix`.
     "matrix.store_rows" StoreRows { a: List, transposed: bool, generic: bool, address: Address }
+    /// `stmatrix` of bytes, of which columns are in registers.
+    "matrix.store_columns" StoreColumns { a: List, generic: bool, address: Address }
     /// `movmatrix`.
     "matrix.transpose" TransposeMatrix { d: PlaneId, a: PlaneId }
     /// `wmma.load`.

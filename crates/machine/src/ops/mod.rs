@@ -110,7 +110,9 @@ executed! {
     Elect => warp::elect;
     WarpBarrier => warp::barrier;
     LoadRows => matrix::transfer::load_rows;
+    LoadSquares => matrix::transfer::load_squares;
     StoreRows => matrix::transfer::store_rows;
+    StoreColumns => matrix::transfer::store_columns;
     TransposeMatrix => matrix::transfer::transpose;
     LoadMatrix => matrix::transfer::load_matrix;
     StoreMatrix => matrix::transfer::store_matrix;

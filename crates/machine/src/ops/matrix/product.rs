@@ -7,11 +7,12 @@ use crate::fault::Access;
 use crate::image::Function;
 use crate::image::matrix::{Factor, FactorSource, Product};
 use crate::lanes::simd::{Level, Simd};
+use crate::matrix::scales::Scales;
 use crate::matrix::workspace::{Elements, Workspace};
 use crate::memory::SHARED_WINDOW;
 use crate::operation::kinds::MultiplyMatrices;
 use crate::ops::body::{Body, select};
-use numerics::tensor::{Element, Operand, dot};
+use numerics::tensor::{Element, Operand, Scaling, dot, dot_scaled};
 
 impl Body for MultiplyMatrices {
     type Fields = Self;
@@ -134,10 +135,13 @@ impl Product {
         let stored = if self.sparsity.is_some() { k / 2 } else { k };
         let lines = (rank * self.m, self.m, stored);
         self.factor(x, &self.a, self.config.a, warp, lines, &mut elements.a)?;
-        let Elements { a, b, d, places, met } = elements;
+        let Elements { a, b, d, places, met, scales: [of_a, of_b] } = elements;
         self.c.read(&x.files, warp, d);
         if !self.accumulates(x, warp) {
             d.fill(0);
+        }
+        if let Some(scales) = &self.scales {
+            scales.read(&x.files, warp, [of_a, of_b]);
         }
         places.clear();
         places.resize(stored, 0);
@@ -152,8 +156,16 @@ impl Product {
                 }
                 columns = met;
             }
-            for (column, d) in columns.chunks_exact(stored).zip(d) {
-                *d = dot(&self.config, a, column, *d);
+            for (n, (column, d)) in columns.chunks_exact(stored).zip(d).enumerate() {
+                *d = match self.scales {
+                    None => dot(&self.config, a, column, *d),
+                    Some(Scales { count, .. }) => {
+                        let (a_scales, b_scales) =
+                            (&of_a[row * count..][..count], &of_b[n * count..][..count]);
+                        let scaling = Scaling { a: a_scales, b: b_scales, ..Scaling::default() };
+                        dot_scaled(self.config.d, a, column, *d, &scaling)
+                    }
+                };
             }
         }
         Ok(())

@@ -106,6 +106,7 @@ fn bytes_of(operand: Operand) -> u32 {
         | Operand::S8
         | Operand::U8
         | Operand::S4
-        | Operand::U4 => 1,
+        | Operand::U4
+        | Operand::PackedE2m1 => 1,
     }
 }
