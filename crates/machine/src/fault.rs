@@ -44,6 +44,11 @@ pub enum Trap {
     },
     /// Operands that the instruction does not take.
     IllegalInstruction(String),
+    /// A CTA that ends with tensor memory.
+    TensorMemoryLeak {
+        /// Columns of an allocation.
+        columns: u32,
+    },
     /// The `trap` instruction.
     Trap,
     /// The `brkpt` instruction, with no debugger to take it.
@@ -111,6 +116,7 @@ impl Trap {
             Self::IllegalAddress { .. } | Self::NotMulticast { .. } => "illegal-address",
             Self::MisalignedAddress { .. } | Self::MisalignedOperand { .. } => "misaligned-address",
             Self::IllegalInstruction(_) => "illegal-instruction",
+            Self::TensorMemoryLeak { .. } => "tensor-memory-leak",
             Self::Trap => "trap",
             Self::Breakpoint => "breakpoint",
             Self::Assert { .. } => "assert",
@@ -145,6 +151,12 @@ impl fmt::Display for Trap {
                 )
             }
             Self::IllegalInstruction(why) => write!(f, "illegal instruction: {why}"),
+            Self::TensorMemoryLeak { columns } => {
+                write!(
+                    f,
+                    "{columns} columns of tensor memory are allocated here and not freed when the CTA ends"
+                )
+            }
             Self::Trap => f.write_str("trap instruction"),
             Self::Breakpoint => f.write_str("breakpoint instruction without a debugger"),
             Self::Assert { message, file, line, function } => {

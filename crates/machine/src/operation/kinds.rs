@@ -5,6 +5,7 @@ use super::print::{self, Names, field};
 use crate::image::control::{BarrierSite, CallSite};
 use crate::image::copy::{AsyncCopy, Bulk, Multimem, Replacement, TensorCopy};
 use crate::image::matrix::{Product, Stored};
+use crate::image::tensor_core;
 use crate::image::texture::{LookupSite, QuerySite, SurfaceSite};
 use crate::lanes::{Condition, Operand, PlaneId, PredicateId, ScalarId};
 use crate::matrix::packing::Packing;
@@ -127,10 +128,10 @@ operations! {
     "ternary" Ternary { d: Operand, a: Operand, b: Operand, c: Operand }
     /// `d` = a function of `a`, `b`, `c` and `e`.
     "quaternary" Quaternary { d: Operand, a: Operand, b: Operand, c: Operand, e: Operand }
-    /// A relation of `a` and `b`.
-    "compare" Compare { a: Operand, b: Operand, outcome: Outcome }
     /// `d` = a function of `a`, `b`, `c`, `e` and `f`.
     "quinary" Quinary { d: Operand, a: Operand, b: Operand, c: Operand, e: Operand, f: Operand }
+    /// A relation of `a` and `b`.
+    "compare" Compare { a: Operand, b: Operand, outcome: Outcome }
     /// Whether `a` is not zero.
     "nonzero" Nonzero { a: PlaneId, outcome: Outcome }
     /// `d` = `a` where the predicate holds, `b` elsewhere.
@@ -293,6 +294,25 @@ operations! {
     "matrix.store" StoreMatrix { address: Address, site: Site<Stored> }
     /// `mma`, `wmma.mma` and `wgmma.mma_async`, of so many warps together.
     "matrix.multiply" MultiplyMatrices { site: Site<Product>, warps: u8 }
+
+    // The 5th-generation tensor core.
+
+    /// `tcgen05.alloc` and `tcgen05.dealloc`.
+    "tensor_memory.allocate" AllocateTensorMemory { site: Site<tensor_core::Allocation> }
+    /// `tcgen05.relinquish_alloc_permit`.
+    "tensor_memory.relinquish" RelinquishTensorMemory {}
+    /// `tcgen05.ld`.
+    "tensor_memory.load" LoadTensorMemory { site: Site<tensor_core::Transfer> }
+    /// `tcgen05.st`.
+    "tensor_memory.store" StoreTensorMemory { site: Site<tensor_core::Transfer> }
+    /// `tcgen05.cp`.
+    "tensor_memory.copy" CopyToTensorMemory { site: Site<tensor_core::Copy> }
+    /// `tcgen05.shift`, in the memory of so many CTAs.
+    "tensor_memory.shift" ShiftTensorMemory { address: Address, ctas: u8 }
+    /// `tcgen05.mma`.
+    "tensor.multiply" MultiplyTensors { site: Site<tensor_core::Product> }
+    /// `tcgen05.commit`.
+    "tensor.commit" CommitTensorCore { site: Site<tensor_core::Commit> }
 
     // Control.
 
