@@ -107,7 +107,7 @@ def case(name, sparse, kind, scale, a_fmt, b_fmt, sum_fmt, scale_fmt, of_a, of_b
         ("b", b_registers, registers(of_factor_b, b_registers * held, held, b_registers, width)),
         ("c", c_registers, of_sum(c)),
     ]
-    operands = ""
+    operands, selectors = "", []
     if sparse:
         # Two words of a row are in the lanes 0 and 2 of its quad, those of the row 8 below in 1 and 3.
         words = [0] * 32
@@ -126,7 +126,8 @@ def case(name, sparse, kind, scale, a_fmt, b_fmt, sum_fmt, scale_fmt, of_a, of_b
                     at = 8 * (byte + i)
                     words[lane] = words[lane] & ~(0xff << at) | scales[rows == 8][line][i] << at
             arrays.append((which, 1, words))
-            operands += f", %{which}0, {{{byte}, {thread}}}"
+            operands += f", %{which}0, {{%s{len(selectors)}, %s{len(selectors) + 1}}}"
+            selectors += [byte, thread]
     shape = f"m16n8k{k}"
     modifiers = ".sp::ordered_metadata" if sparse else ""
     modifiers += f".sync.aligned.{shape}.row.col"
@@ -141,6 +142,9 @@ def case(name, sparse, kind, scale, a_fmt, b_fmt, sum_fmt, scale_fmt, of_a, of_b
     text.append(f"    .reg .b32 %lane, {', '.join(f'%{array}<{count}>' for array, count, _ in arrays)};")
     text.append("    .reg .b64 %rd<2>;")
     text.append("    mov.u32 %lane, %laneid;")
+    if selectors:
+        text.append(f"    .reg .b16 %s<{len(selectors)}>;")
+    text += [f"    mov.b16 %s{i}, {selector};" for i, selector in enumerate(selectors)]
     for array, count, _ in arrays:
         text.append(f"    ld.param.u64 %rd0, [{array}];")
         text.append(f"    mad.wide.u32 %rd1, %lane, {4 * count}, %rd0;")

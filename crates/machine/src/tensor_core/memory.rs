@@ -148,7 +148,8 @@ impl TensorMemory {
 
     /// Whether so many columns from one on are allocated, maybe by several allocations.
     pub(crate) fn has(&self, column: u32, columns: u32) -> bool {
-        let allocated = |column| self.allocations.iter().any(|a| (a.start..a.start + a.columns).contains(&column));
+        let allocated =
+            |column| self.allocations.iter().any(|a| (a.start..a.start + a.columns).contains(&column));
         column.checked_add(columns).is_some_and(|end| (column..end).all(allocated))
     }
 
