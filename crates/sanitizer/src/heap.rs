@@ -213,6 +213,7 @@ impl Detector {
             }
             Trap::InvalidBarrier(_) => ("barrier-invalid", self.checks.sync),
             Trap::IllegalInstruction(_)
+            | Trap::TensorMemoryLeak { .. }
             | Trap::Trap
             | Trap::Breakpoint
             | Trap::Assert { .. }
