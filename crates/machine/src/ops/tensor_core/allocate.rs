@@ -56,7 +56,6 @@ pub(crate) fn allocate(x: &mut Exec<'_>, op: &AllocateTensorMemory, pc: u32) -> 
 impl Allocation {
     /// The first column, if what a warp asks for can be done now.
     fn ask(&self, x: &mut Exec<'_>, warp: usize) -> Result<Option<u32>, Trap> {
-        let ranks = group(x, self.ctas)?;
         let (own, number) = (x.threads.rank as usize, x.threads.first_warp + warp as u32);
         let columns = x.files.w[self.columns.index() + warp].0[0];
         let what = match self.place {
@@ -76,8 +75,10 @@ impl Allocation {
         }
         let request = x.tensor[own].ask(number, what);
         if request.granted.is_some() {
+            // The peer may have exited since.
             return Ok(request.granted);
         }
+        let ranks = group(x, self.ctas)?;
         let peers: Vec<usize> = ranks.iter().copied().filter(|&rank| rank != own).collect();
         for &peer in &peers {
             match x.tensor[peer].open_request(allocates) {
