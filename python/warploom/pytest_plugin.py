@@ -43,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--warploom-check",
         metavar="CHECKS",
-        help="fail tests in which the sanitizer finds something: race,memory,init,sync or all",
+        help="fail tests in which the sanitizer finds something: race,memory,init,sync or all, predict, locks",
     )
     group.addoption("--warploom-suppress", metavar="FILE", help="what the sanitizer leaves out")
     group.addoption("--warploom-engine", metavar="NAME", help="what runs kernels: interp, jit or auto")

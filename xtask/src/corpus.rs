@@ -1,6 +1,7 @@
 //! PTX as real compilers write it, made on the spot into `target/corpus`: clang and nvcc from our sources (nvcc's
 //! include the CUB headers), Triton from our kernels. Every file must be read, checked, keep the ABI, be printed and read again
-//! without a difference. What nvcc made of `tests/nvcc` also runs on the machine, with known answers.
+//! without a difference. What nvcc made of `tests/nvcc` also runs on the machine, with known answers, and what it made of
+//! `tests/sanitizer/nvcc` is judged by `cargo test -p warploom-sanitizer`.
 //!
 //! Compiler outputs other than clang's are never committed.
 
@@ -144,7 +145,7 @@ fn nvcc(tool: &Path, out: &Path) -> Result<Batch> {
     fs::create_dir_all(out)?;
     let include = tool.parent().and_then(Path::parent).map(|base| base.join("include")).unwrap_or_default();
     let mut files = Vec::new();
-    for source in sources("tests/nvcc", "cu") {
+    for source in sources("tests/nvcc", "cu").into_iter().chain(sources("tests/sanitizer/nvcc", "cu")) {
         // The plain name is what runs on the machine.
         for (arch, suffix) in
             [("compute_90", ""), ("compute_80", "-80"), ("compute_75", "-75"), ("compute_100", "-100")]

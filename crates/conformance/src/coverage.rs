@@ -42,7 +42,10 @@ pub fn page(root: &Path) -> io::Result<String> {
             section = form.section;
             format!("{section} {}", form.section_title())
         };
-        let recorded = recorded(id, &recording, &by_file);
+        let mut recorded = recorded(id, &recording, &by_file);
+        if form.sem.is_some() && recorded == Absent::Target.text() {
+            recorded = "by the manual".to_owned();
+        }
         let has_recording = recorded.starts_with(|c: char| c.is_ascii_digit()) || recorded == "file";
         counts[0] += usize::from(has_recording);
         counts[1] += usize::from(form.sem.is_some() && recorded == "-");
@@ -65,7 +68,8 @@ pub fn page(root: &Path) -> io::Result<String> {
          The column **recorded** tells what there is from a real GPU ({TARGET}) for {with_recording} forms: how many \
          cases of the form, by the recorder of `crates/conformance`; \"file\" where a file test has recorded values. \
          \"-\" means that there should be one and is not: {missing} forms that the machine executes. What cannot be \
-         recorded says why: the target does not have it; ptxas {ASSEMBLER} refuses it; a form has nothing to observe, \
+         recorded says why: the target does not have it, so that what is executed is \"by the manual\"; ptxas \
+         {ASSEMBLER} refuses it; a form has nothing to observe, \
          but time or order, or ends the kernel; its result is a value that means something to the implementation \
          alone; it needs several GPUs, or an object that CUDA's driver does not make.\n{table}",
         FORMS.len(),

@@ -397,7 +397,7 @@ impl Observer for Watching<'_> {
         if state.abandoned {
             return;
         }
-        if let &Happening::Began { kernel, launches, grid, block, cluster } = happening {
+        if let &Happening::Began { kernel, launches, grid, block, cluster, .. } = happening {
             state.ctas.begin(Grid { number: 0, kernel, extent: grid, block, cluster });
             (state.block, state.whole) = (None, state.whole || launches);
         }

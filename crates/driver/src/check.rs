@@ -8,13 +8,20 @@ use crate::lock;
 use abi::names::demangled;
 use machine::fault::Access;
 use machine::{Fault, Launch};
-use sanitizer::{Moment, Report, Sanitizer, Seen, Shape, Watch};
+use sanitizer::{Host, Moment, Report, Sanitizer, Seen, Shape, Watch, Whole};
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard};
 
 thread_local! {
     /// What the operation that this thread runs comes after; `None` on threads of the program.
-    static KNOWN: RefCell<Option<Moment>> = const { RefCell::new(None) };
+    static KNOWN: RefCell<Option<Known>> = const { RefCell::new(None) };
+}
+
+/// What an operation comes after.
+pub(crate) struct Known {
+    pub(crate) moment: Moment,
+    /// What it waits for besides, if it has begun early: see [`Watch::begun_early`].
+    pub(crate) whole: Option<Whole>,
 }
 
 /// What somebody who asked for checks is to hear.
@@ -38,7 +45,11 @@ pub struct Checking {
     schedules: u32,
     activity: Mutex<Activity>,
     seeing: Mutex<Seen>,
+    hosts: Option<Box<Hosts>>,
 }
+
+/// Where on the host the calling thread is.
+pub type Hosts = dyn Fn() -> Host + Send + Sync;
 
 /// What the process does with devices' memory.
 #[derive(Debug, Default)]
@@ -64,12 +75,22 @@ impl Checking {
     /// Checks; `tell` hears of what they find.
     pub fn new(sanitizer: Sanitizer, tell: Box<dyn Fn(&News<'_>) + Send + Sync>) -> Self {
         let (told, host, activity, seeing) = Default::default();
-        Self { sanitizer, tell, told, host, schedules: 1, activity, seeing }
+        Self { sanitizer, tell, told, host, schedules: 1, activity, seeing, hosts: None }
     }
 
     /// The same that runs short launches under so many schedules.
     pub fn with_schedules(self, schedules: u32) -> Self {
         Self { schedules, ..self }
+    }
+
+    /// The same that tells where on the host kernels were launched.
+    pub fn with_hosts(self, hosts: Box<Hosts>) -> Self {
+        Self { hosts: Some(hosts), ..self }
+    }
+
+    /// Where on the host the calling thread is, if that is to be told.
+    pub(crate) fn here(&self) -> Option<Host> {
+        self.hosts.as_ref().map(|hosts| hosts())
     }
 
     /// Schedules that short launches run under, with the program's own.
@@ -101,6 +122,11 @@ impl Checking {
         ((activity.running, activity.begun) == (1, since)).then(|| Alone(activity))
     }
 
+    /// Whether races are looked for.
+    pub(crate) fn looks_for_races(&self) -> bool {
+        self.sanitizer.looks_for_races()
+    }
+
     /// How what is found from now on is seen.
     pub(crate) fn seeing(&self, seen: &Seen) {
         *lock(&self.seeing) = seen.clone();
@@ -114,8 +140,8 @@ impl Checking {
 
     /// The calling thread, of the program or of a stream, has waited for a moment.
     pub(crate) fn learn(&self, moment: &Moment) {
-        let by_operation =
-            KNOWN.try_with(|known| known.borrow_mut().as_mut().map(|known| known.join(moment)).is_some());
+        let by_operation = KNOWN
+            .try_with(|known| known.borrow_mut().as_mut().map(|known| known.moment.join(moment)).is_some());
         // A thread that ends has none any more.
         if !by_operation.unwrap_or(false) {
             lock(&self.host).join(moment);
@@ -129,23 +155,35 @@ impl Checking {
 
     /// What comes next on the calling thread, of the program or of a stream, is after this.
     pub(crate) fn current(&self) -> Moment {
-        KNOWN.try_with(|known| known.borrow().clone()).ok().flatten().unwrap_or_else(|| self.host())
+        let of_operation = |known: &RefCell<Option<Known>>| Some(known.borrow().as_ref()?.moment.clone());
+        KNOWN.try_with(of_operation).ok().flatten().unwrap_or_else(|| self.host())
     }
 
     /// Runs an operation of a stream, or a step of a graph, after a moment, which becomes that after it.
     pub(crate) fn run(&self, moment: &Mutex<Moment>, operation: impl FnOnce()) {
+        let known = Known { moment: lock(moment).clone(), whole: None };
+        self.run_known(moment, known, operation);
+    }
+
+    /// The same of one that comes after something else. What comes after it alone.
+    pub(crate) fn run_known(
+        &self,
+        moment: &Mutex<Moment>,
+        known: Known,
+        operation: impl FnOnce(),
+    ) -> Option<Moment> {
         let _busy = self.busy();
         let exchange = |other| KNOWN.try_with(|known| known.replace(other)).ok().flatten();
-        let outer = exchange(Some(lock(moment).clone()));
+        let outer = exchange(Some(known));
         operation();
-        if let Some(after) = exchange(outer) {
-            // One that overlaps with it may have ended meanwhile.
-            lock(moment).join(&after);
-        }
+        let after = exchange(outer)?.moment;
+        // One that overlaps with it may have ended meanwhile.
+        lock(moment).join(&after);
+        Some(after)
     }
 
     /// A launch begins.
-    pub(crate) fn begin(&self, launch: &Launch<'_>) -> Watch<'_> {
+    pub(crate) fn begin(&self, launch: &Launch<'_>, host: Option<&Host>) -> Watch<'_> {
         let shape = Shape {
             kernel: launch.kernel.name(),
             grid: launch.grid,
@@ -153,7 +191,13 @@ impl Checking {
             cluster: launch.cluster.unwrap_or([1; 3]),
         };
         let module = launch.kernel.module().shared_module();
-        self.sanitizer.begin_after(module, shape, &self.current())
+        let watch = self.sanitizer.begin_after(module, shape, &self.current());
+        host.into_iter().for_each(|host| watch.launched_at(host));
+        let whole = KNOWN.try_with(|known| known.borrow().as_ref()?.whole.clone()).ok().flatten();
+        match whole {
+            Some(whole) => watch.begun_early(whole),
+            None => watch,
+        }
     }
 
     /// It is over.
@@ -206,6 +250,21 @@ impl Checking {
 
     pub(crate) fn freed(&self, address: u64) {
         self.sanitizer.freed(address);
+    }
+
+    /// How often a pool has given away memory at an address.
+    pub(crate) fn times_taken(&self, address: u64) -> u32 {
+        self.sanitizer.times_taken(address)
+    }
+
+    /// Memory that a pool keeps is freed, which was asked for when it had been given away so often.
+    pub(crate) fn gave_back(&self, address: u64, bytes: u64, times: u32) {
+        self.sanitizer.gave_back(address, bytes, times);
+    }
+
+    /// A pool gives memory away.
+    pub(crate) fn taken(&self, address: u64, bytes: u64) {
+        self.sanitizer.taken(address, bytes);
     }
 
     /// A copy or a fill of the calling thread reads and writes memory of a device.

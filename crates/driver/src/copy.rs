@@ -205,9 +205,14 @@ impl Copy {
             (Memory::Staged(_), _) | (_, Memory::Staged(_)) => {}
         }
         if let Some(checking) = self.process.checking() {
-            let of_device = |memory: &Memory| matches!(memory, Memory::Device(_));
+            // Kernels reach what the program has registered.
+            let reached = |memory: &Memory, address| match memory {
+                Memory::Device(_) => true,
+                Memory::Host => self.process.registered(address, bytes as u64),
+                Memory::Staged(_) => false,
+            };
             let ends = [(&self.from, from, Access::Load), (&self.to, to, Access::Store)];
-            let followed = ends.into_iter().filter(|(memory, ..)| of_device(memory));
+            let followed = ends.into_iter().filter(|(memory, address, _)| reached(memory, *address));
             let ranges: Vec<_> =
                 followed.map(|(_, address, access)| (address, bytes as u64, access)).collect();
             if !ranges.is_empty() {

@@ -8,6 +8,7 @@ use crate::module::Function;
 use machine::observe::Observer;
 use machine::system::{GraphAnswer, GraphStream, KernelAttributes, NodeChange, RunGrid, System};
 use machine::{Kernel, Launch};
+use sanitizer::Host;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -29,6 +30,8 @@ pub(crate) struct DeviceRuntime<'a> {
     graph: Option<&'a dyn EnclosingGraph>,
     /// A debugger, which watches the grid that begins first, and the others if it says so.
     observer: Option<&'a dyn Observer>,
+    /// Where on the host it was asked for.
+    host: Option<&'a Host>,
     begun: AtomicBool,
 }
 
@@ -40,7 +43,12 @@ impl<'a> DeviceRuntime<'a> {
         health: &'a Health,
         graph: Option<&'a dyn EnclosingGraph>,
     ) -> Self {
-        Self { function, limits, health, graph, observer: None, begun: AtomicBool::new(false) }
+        Self { function, limits, health, graph, observer: None, host: None, begun: AtomicBool::new(false) }
+    }
+
+    /// The same of a launch that was asked for at a place on the host.
+    pub(crate) fn asked_at(self, host: Option<&'a Host>) -> Self {
+        Self { host, ..self }
     }
 
     /// The same where somebody watches the grid that the host has launched.
@@ -87,8 +95,10 @@ impl System for DeviceRuntime<'_> {
             return drop(run(Some(observer).filter(|observer| first || observer.follows_children())));
         }
         let Some(checking) = self.health.checking() else { return drop(run(None)) };
-        let watch = checking.begin(launch);
+        let watch = checking.begin(launch, self.host);
+        let found = self.health.found();
         let fault = run(Some(&watch));
+        found.into_iter().for_each(|found| found.compare(&watch));
         checking.end(watch, fault.as_ref());
     }
 

@@ -146,6 +146,7 @@ impl Error {
             Trap::IllegalAddress { .. } => Self::IllegalAddress,
             Trap::MisalignedAddress { .. } | Trap::MisalignedOperand { .. } => Self::MisalignedAddress,
             Trap::IllegalInstruction(_) => Self::IllegalInstruction,
+            Trap::TensorMemoryLeak { .. } => Self::TensorMemoryLeak,
             Trap::InvalidObject(_) => Self::LaunchFailed,
             Trap::NotMulticast { .. } => Self::IllegalAddress,
             Trap::Assert { .. } => Self::Assert,

@@ -3,6 +3,7 @@
 use crate::check::Checking;
 use crate::debug::Debugging;
 use crate::error::{Error, Result};
+use crate::host_writes::Found;
 use crate::process::Process;
 use crate::settings::Execution;
 use machine::compiled::Engine;
@@ -35,6 +36,11 @@ impl Health {
     /// Who watches kernels, if somebody does.
     pub(crate) fn checking(&self) -> Option<&Checking> {
         self.process.checking()
+    }
+
+    /// What a kernel that begins finds in memory that the program can write, too, if races are looked for.
+    pub(crate) fn found(&self) -> Option<Found<'_>> {
+        Found::now(self.checking()?, &self.process)
     }
 
     /// Who debugs a launch, if somebody does.

@@ -1,5 +1,6 @@
 //! Launches: what is checked before a kernel is submitted, and how it is run.
 
+use crate::check::Checking;
 use crate::context::Context;
 use crate::debug::Debugging;
 use crate::device_runtime::{DeviceRuntime, EnclosingGraph};
@@ -13,6 +14,7 @@ use crate::priority::{Gate, LEAST};
 use crate::replay::Replay;
 use abi::names::demangled;
 use machine::{Launch, LaunchError, LaunchOptions, LaunchReport, Neighbours, Time};
+use sanitizer::Host;
 use std::sync::{Arc, LazyLock};
 
 pub use crate::module::Configuration;
@@ -36,6 +38,8 @@ pub struct PreparedLaunch {
     overlaps: bool,
     gate: Arc<Gate>,
     limits: Arc<Limits>,
+    /// Where on the host it was asked for, if that is to be told.
+    host: Option<Host>,
 }
 
 impl PreparedLaunch {
@@ -128,7 +132,9 @@ impl PreparedLaunch {
             masks: health.masks(),
             time: Time::Host,
             engine: health.engine(),
-            system: Some(&DeviceRuntime::new(&self.function, &self.limits, health, graph)),
+            system: Some(
+                &DeviceRuntime::new(&self.function, &self.limits, health, graph).asked_at(self.host.as_ref()),
+            ),
             ..LaunchOptions::default()
         };
         let launch = self.launch(self.params.clone());
@@ -245,6 +251,7 @@ impl Context {
             overlaps: false,
             gate: Arc::clone(self.device().gate()),
             limits: Arc::clone(Context::limits(self)),
+            host: self.device().process().checking().and_then(Checking::here),
         };
         let mut checked = lock(&function.checked);
         if *checked != Some(configuration) {

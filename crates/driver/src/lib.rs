@@ -14,7 +14,7 @@
 //! | `extensions` | what files further up keep with an object of a file below |
 //! | `thread` | what each host thread has of its own, until its very end |
 //! | [`debug`] | what a debugger is asked; turns at memory while it works |
-//! | [`check`], `replay`, `warnings` | what the sanitizer is told; launches under other schedules; what a GPU would not have noticed |
+//! | [`check`], `replay`, `host_writes`, `warnings` | what the sanitizer is told; launches under other schedules; what the program writes while kernels run; what a GPU would not have noticed |
 //! | [`priority`], [`limits`] | which kernels begin first; what they may take |
 //! | [`host`], [`settings`] | the program's memory; what a program wants otherwise |
 //! | [`managed`], [`allocation`] | what is said about managed memory; allocations |
@@ -65,6 +65,7 @@ pub mod graph;
 pub mod health;
 pub mod host;
 pub mod host_call;
+mod host_writes;
 pub mod id;
 pub mod image;
 mod imports;

@@ -80,6 +80,9 @@ impl Context {
         }
         process.checking().iter().for_each(|checking| checking.freed(address));
         if let Some(pool) = process.disown(address) {
+            if let Some(checking) = process.checking() {
+                checking.gave_back(address, known.bytes, checking.times_taken(address));
+            }
             self.give_back(&pool, address, known.bytes, self.legacy_stream().marker());
             return Ok(());
         }

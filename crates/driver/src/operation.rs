@@ -13,6 +13,11 @@ pub trait Operation: Send {
         false
     }
 
+    /// Whether it does nothing but note what is known to what comes behind it: it orders no work.
+    fn only_notes(&self) -> bool {
+        false
+    }
+
     /// Whether it must be left to the stream's own thread, also when a thread of the program waits for it: the program's
     /// functions may need what the waiting thread holds.
     fn needs_own_thread(&self) -> bool {

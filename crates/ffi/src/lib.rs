@@ -1,9 +1,12 @@
 //! What every function of a C library does around its work.
 //!
 //! No panic passes, a trace shows the call ([`journal`]) and what it wrote ([`outputs`]), and what the program passes by pointers is [typed, and
-//! compared with null](pointers) before it is used. The libraries `libcuda`, `libcudart` and `libnvml` are made of [`define!`], [`unsupported!`]
+//! compared with null](pointers) before it is used. If the checks want it, [errors](failures) that the program takes no notice of are
+//! told, with [where](host) they were. The libraries `libcuda`, `libcudart` and `libnvml` are made of [`define!`], [`unsupported!`]
 //! and the functions that [`pointers!`] gives them.
 
+pub mod failures;
+pub mod host;
 pub mod journal;
 pub mod outputs;
 pub mod pointers;
@@ -36,11 +39,15 @@ pub fn call<E>(
     success: &str,
     shown: impl Fn(&E) -> String,
 ) -> Result<(), E> {
+    failures::called(name);
     let notes = journal::calls_are_logged().then(Notes::begin);
     let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         log::error!("{name} failed inside; please report it");
         Err(inside)
     });
+    if let Err(error) = &result {
+        failures::failed(name, || shown(error));
+    }
     if let Some(notes) = notes {
         let answer = result.as_ref().err().map_or_else(|| success.to_owned(), shown);
         let arguments = arguments(&notes.end());

@@ -10,12 +10,16 @@ use machine::output::Output;
 use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, LoadedModule, Masks};
 use ptx::diagnostic::Diagnostic;
 use ptx::module::{Checked, Module};
+use ptxas::Level;
 use real_gpu::Gpu;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 /// Bytes of global memory that a test may use.
 const MEMORY: u64 = 256 << 20;
+
+/// Machine instructions that one of PTX becomes on the average, at most, for a budget that counts PTX's.
+const INSTRUCTIONS_FOR_ONE: u64 = 4;
 
 /// What came out of a run.
 #[derive(Debug)]
@@ -197,21 +201,60 @@ fn launch(
 /// # Errors
 /// If the file is wrong, or there is no such kernel or variable. What the driver refuses is an [`Outcome`].
 pub fn run_on_gpu(program: &Program, case: &Case, gpu: &Gpu) -> Result<Outcome, String> {
-    let at = |why: String| format!("{}:{}: {why}", program.name, case.line);
     let module = compile(program)?;
+    loaded_on_gpu(program, case, gpu, &module, program.source.text().as_bytes())
+}
+
+/// Runs a case once on a GPU, by the cubin that our own `ptxas` makes of its kernel.
+///
+/// # Errors
+/// If the file is wrong, or the kernel is not compiled.
+pub fn run_cubin_on_gpu(
+    program: &Program,
+    case: &Case,
+    level: Level,
+    gpu: &Gpu,
+) -> Result<Outcome, NotOnSass> {
+    let module = compile(program).map_err(NotOnSass::Wrong)?;
+    let cubin = assemble(program, case, level, &module)?;
+    loaded_on_gpu(program, case, gpu, &module, &cubin).map_err(NotOnSass::Wrong)
+}
+
+/// What our `ptxas` makes of a case's kernel.
+fn assemble(
+    program: &Program,
+    case: &Case,
+    level: Level,
+    module: &Checked<Module>,
+) -> Result<Vec<u8>, NotOnSass> {
+    let compiled = ptxas::compile_entries(module, level, |name| name == case.kernel).map_err(|refused| {
+        let first = refused.first().map_or_else(String::new, |diagnostic| show(program, diagnostic));
+        NotOnSass::NotCompiled(first)
+    })?;
+    Ok(compiled.cubin)
+}
+
+fn loaded_on_gpu(
+    program: &Program,
+    case: &Case,
+    gpu: &Gpu,
+    module: &Checked<Module>,
+    image: &[u8],
+) -> Result<Outcome, String> {
+    let at = |why: String| format!("{}:{}: {why}", program.name, case.line);
     let stopped = |error: &real_gpu::Error| Outcome {
         end: End::Stopped(error.to_string()),
         printed: None,
         memory: Vec::new(),
     };
-    let loaded = match gpu.load(program.source.text().as_bytes()) {
+    let loaded = match gpu.load(image) {
         Ok(loaded) => loaded,
         Err(error) => return Ok(stopped(&error)),
     };
     let engine = OnGpu { gpu, loaded: &loaded };
     let kernel = module.entries().find(|(_, function)| function.name == case.kernel);
     let (kernel, _) = kernel.ok_or_else(|| at(format!("no kernel {}", case.kernel)))?;
-    let layout = machine::parameter_layout(&module, kernel);
+    let layout = machine::parameter_layout(module, kernel);
     let placed = Placed::new(case, &layout, &engine).map_err(at)?;
     let launch = real_gpu::Launch {
         kernel: &case.kernel,
@@ -236,17 +279,16 @@ pub fn run_on_gpu(program: &Program, case: &Case, gpu: &Gpu) -> Result<Outcome, 
 ///
 /// # Errors
 /// If the file is wrong, or the cubin; if the kernel is not compiled, or has instructions that are not executed.
-pub fn run_on_sass(program: &Program, case: &Case) -> Result<Outcome, NotOnSass> {
+pub fn run_on_sass(program: &Program, case: &Case, level: Level) -> Result<Outcome, NotOnSass> {
     let at = |why: String| NotOnSass::Wrong(format!("{}:{}: {why}", program.name, case.line));
     let module = compile(program).map_err(NotOnSass::Wrong)?;
-    let compiled = ptxas::compile_entries(&module, |name| name == case.kernel);
-    let compiled = compiled.map_err(|refused| {
-        let first = refused.first().map_or_else(String::new, |diagnostic| show(program, diagnostic));
-        NotOnSass::NotCompiled(first)
-    })?;
+    if case.cluster.is_some() {
+        return Err(NotOnSass::NotExecuted("clusters".to_owned()));
+    }
+    let cubin = assemble(program, case, level, &module)?;
     let options = DeviceOptions { memory_limit: Some(MEMORY), ..DeviceOptions::default() };
     let device = Device::new(case.profile.clone(), options).map_err(|error| at(error.to_string()))?;
-    let image = sass_machine::Program::read(&compiled.cubin, false).map_err(|error| at(error.to_string()))?;
+    let image = sass_machine::Program::read(&cubin, false).map_err(|error| at(error.to_string()))?;
     let loaded = sass_machine::Loaded::new(&image, device.memory()).map_err(|error| at(error.to_string()))?;
     if let Some(text) = loaded.not_executed(&case.kernel).into_iter().next() {
         return Err(NotOnSass::NotExecuted(text));
@@ -261,7 +303,7 @@ pub fn run_on_sass(program: &Program, case: &Case) -> Result<Outcome, NotOnSass>
         block: case.block,
         dynamic_shared: case.shared,
         params: &placed.params,
-        budget: case.budget,
+        budget: case.budget.saturating_mul(INSTRUCTIONS_FOR_ONE),
         timed: false,
     };
     let end = match loaded.launch(&launch).fault {

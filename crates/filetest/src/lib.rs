@@ -32,6 +32,7 @@ pub mod tensor;
 pub mod texture;
 pub mod value;
 
+pub use ptxas::Level;
 use std::path::Path;
 
 /// Runs every case of a file under every schedule; its program is in `ptx`, which may be the file itself.
@@ -80,12 +81,31 @@ pub fn run_file_on_gpu(file: &Path, ptx: &Path, gpu: &real_gpu::Gpu) -> Result<E
     elsewhere(file, ptx, gpu.name(), |program, case| execute::run_on_gpu(program, case, gpu).map(Some))
 }
 
+/// Runs every case of a file on a GPU by the cubins of our own compiler: the GPU judges those.
+///
+/// # Errors
+/// What differs, for people.
+pub fn run_file_as_cubin_on_gpu(
+    file: &Path,
+    ptx: &Path,
+    level: Level,
+    gpu: &real_gpu::Gpu,
+) -> Result<Elsewhere, String> {
+    let on = format!("{}, {level:?}", gpu.name());
+    elsewhere(file, ptx, &on, |program, case| match execute::run_cubin_on_gpu(program, case, level, gpu) {
+        Ok(outcome) => Ok(Some(outcome)),
+        Err(execute::NotOnSass::NotCompiled(_) | execute::NotOnSass::NotExecuted(_)) => Ok(None),
+        Err(execute::NotOnSass::Wrong(why)) => Err(why),
+    })
+}
+
 /// Runs every case of a file as SASS of our own compiler, on the machine that executes that.
 ///
 /// # Errors
 /// What differs, for people.
-pub fn run_file_on_sass(file: &Path, ptx: &Path) -> Result<Elsewhere, String> {
-    elsewhere(file, ptx, "the SASS machine", |program, case| match execute::run_on_sass(program, case) {
+pub fn run_file_on_sass(file: &Path, ptx: &Path, level: Level) -> Result<Elsewhere, String> {
+    let on = format!("the SASS machine, {level:?}");
+    elsewhere(file, ptx, &on, |program, case| match execute::run_on_sass(program, case, level) {
         // What is loaded and launched, and for which device, a driver decides.
         _ if matches!(case.end, case::End::Refused(_) | case::End::NotLoaded(_)) => Ok(None),
         Ok(outcome) => Ok(Some(outcome)),

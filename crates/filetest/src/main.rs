@@ -5,7 +5,7 @@
 
 use clap::{Parser, ValueEnum};
 use filetest::schedule::Choice;
-use filetest::{record, run_file, run_file_on_gpu, run_file_on_sass};
+use filetest::{Level, record, run_file, run_file_as_cubin_on_gpu, run_file_on_gpu, run_file_on_sass};
 use real_gpu::Gpu;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -20,6 +20,9 @@ struct Arguments {
     /// Writes the GPU's results into the files as expected values.
     #[arg(long)]
     record: bool,
+    /// What our ptxas does for speed, for the engines that run its code: `-O0`, or what it does otherwise.
+    #[arg(short = 'O', default_value_t = 3)]
+    optimise: u8,
     /// Files, and folders of files.
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -32,6 +35,8 @@ enum Engine {
     Machine,
     /// This machine's NVIDIA GPU.
     Cuda,
+    /// The same by what our ptxas makes of the kernels, instead of NVIDIA's.
+    CudaSass,
     /// The virtual GPU's machine for SASS, on what our ptxas makes of the kernels.
     Sass,
 }
@@ -64,13 +69,14 @@ fn files(given: &[PathBuf]) -> Vec<(PathBuf, PathBuf)> {
 }
 
 fn run(arguments: &Arguments) -> Result<usize, String> {
+    let level = if arguments.optimise == 0 { Level::Serial } else { Level::Overlapped };
     let files = files(&arguments.files);
     if files.is_empty() {
         return Err("no such files".into());
     }
     let mut failed = 0;
     match arguments.engine {
-        Engine::Machine | Engine::Sass if arguments.record => {
+        Engine::Machine | Engine::Sass | Engine::CudaSass if arguments.record => {
             return Err("values are recorded from a GPU: --engine cuda".into());
         }
         Engine::Machine => {
@@ -81,24 +87,28 @@ fn run(arguments: &Arguments) -> Result<usize, String> {
         }
         Engine::Sass => {
             for (file, ptx) in &files {
-                let run = run_file_on_sass(file, ptx);
+                let run = run_file_on_sass(file, ptx, level);
                 let how = run.map(|count| format!("{} passed, {} skipped", count.passed, count.skipped));
                 failed += usize::from(!told(file, how));
             }
         }
-        Engine::Cuda => {
+        Engine::Cuda | Engine::CudaSass => {
+            let sass = arguments.engine == Engine::CudaSass;
             let gpu = Gpu::open().map_err(|error| error.to_string())?;
             for (file, ptx) in &files {
                 let passed = match (files.len(), arguments.record) {
                     (1, true) => told(file, record_file(file, &gpu)),
                     (1, false) => {
-                        let run = run_file_on_gpu(file, ptx, &gpu);
+                        let run = match sass {
+                            true => run_file_as_cubin_on_gpu(file, ptx, level, &gpu),
+                            false => run_file_on_gpu(file, ptx, &gpu),
+                        };
                         told(
                             file,
                             run.map(|count| format!("{} passed, {} skipped", count.passed, count.skipped)),
                         )
                     }
-                    (_, record) => alone(file, record)?,
+                    (_, record) => alone(file, arguments, record)?,
                 };
                 failed += usize::from(!passed);
             }
@@ -109,10 +119,11 @@ fn run(arguments: &Arguments) -> Result<usize, String> {
 
 /// Runs a file on the GPU in a process of its own, since a fault of a kernel leaves the driver useless to its process;
 /// whether it passed.
-fn alone(file: &Path, record: bool) -> Result<bool, String> {
+fn alone(file: &Path, arguments: &Arguments, record: bool) -> Result<bool, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
-    command.args(["--engine", "cuda"]).args(record.then_some("--record")).arg(file);
+    let engine = if arguments.engine == Engine::CudaSass { "cuda-sass" } else { "cuda" };
+    command.args(["--engine", engine, &format!("-O{}", arguments.optimise)]).args(record.then_some("--record")).arg(file);
     // It says itself how many files failed, where there is one.
     let output =
         command.stdin(Stdio::null()).stderr(Stdio::null()).output().map_err(|error| error.to_string())?;

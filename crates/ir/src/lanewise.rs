@@ -30,7 +30,7 @@ mod video;
 mod word;
 
 pub use compare::{Comparison, Element, RelationVisitor, Test};
-pub use function::{Binary, Choice, Function, Property, Quaternary, Relation, Ternary, Unary};
+pub use function::{Binary, Choice, Function, Property, Quaternary, Quinary, Relation, Ternary, Unary};
 pub use logic::Nonzero;
 pub use numerics::integer::Int;
 pub use on_words::{MOST_OPERANDS, OnWords, Operand, WordFunction};
@@ -67,6 +67,8 @@ pub trait Visitor: Sized {
     fn ternary<F: Ternary>(self, d: Def, operands: [Value; 3]) -> Self::Output;
     /// `d` = a function of four values.
     fn quaternary<F: Quaternary>(self, d: Def, operands: [Value; 4]) -> Self::Output;
+    /// `d` = a function of five values.
+    fn quinary<F: Quinary>(self, d: Def, operands: [Value; 5]) -> Self::Output;
 
     /// `d` = the low bits of `a`, as an integer type has them, cut or extended to another.
     fn extend(self, d: Def, a: Value, from: ScalarType, to: ScalarType) -> Self::Output;

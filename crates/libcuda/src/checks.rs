@@ -1,11 +1,10 @@
 //! `WARPLOOM_CHECK`: the sanitizer, where its reports go, and what it leaves out.
 
 use driver::check::{Checking, News};
-use sanitizer::{Checks, Sanitizer, Suppressions};
-use serde_json::{Value, json};
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::path::Path;
+use ffi::failures::write;
+use ffi::host::Frames;
+use sanitizer::{Checks, Host, Sanitizer, Suppressions};
+use serde_json::json;
 use std::sync::Arc;
 
 /// The checks that the environment asks for. What cannot be understood is logged, and nothing is checked then.
@@ -25,8 +24,7 @@ pub(crate) fn wanted() -> Option<(Checks, Arc<Checking>)> {
             return None;
         }
     };
-    let file = variable(FILE);
-    write(file.as_deref(), &json!({ "begun": std::process::id() }));
+    write(&json!({ "begun": std::process::id() }));
     let tell = move |news: &News<'_>| match news {
         News::Found(number, report) | News::Counted(number, report) => {
             let mut value = report.json();
@@ -34,45 +32,40 @@ pub(crate) fn wanted() -> Option<(Checks, Arc<Checking>)> {
             (value["process"], value["number"]) = (std::process::id().into(), (*number).into());
             let (racy, repaired) = report.litmus.clone().unzip();
             (value["litmus"], value["repaired"]) = (racy.into(), repaired.into());
-            if !write(file.as_deref(), &value) && matches!(news, News::Found(..)) {
+            if !write(&value) && matches!(news, News::Found(..)) {
                 log::error!("{}", report.text());
             }
         }
         News::CutShort(why) => {
-            if !write(file.as_deref(), &json!({ "cut_short": why })) {
+            if !write(&json!({ "cut_short": why })) {
                 log::error!("not checked to the end: {why}");
             }
         }
     };
-    let schedules = variable("WARPLOOM_CHECK_SCHEDULES").map_or(Ok(1), |text| text.parse());
-    let schedules = schedules.unwrap_or_else(|_| {
-        log::error!("WARPLOOM_CHECK_SCHEDULES is not a number");
-        1
-    });
-    let checking = Checking::new(Sanitizer::new(checks, suppressions), Box::new(tell));
-    Some((checks, Arc::new(checking.with_schedules(schedules))))
+    let schedules = number("WARPLOOM_CHECK_SCHEDULES").unwrap_or(1);
+    let most = number("WARPLOOM_CHECK_KEEP_GOING").unwrap_or(0);
+    let sanitizer = Sanitizer::new(checks, suppressions).keeping_going(most as usize).in_background();
+    let checking = Checking::new(sanitizer, Box::new(tell));
+    let frames = || {
+        let frames = Frames::capture();
+        Arc::new(move || frames.lines()) as Host
+    };
+    Some((checks, Arc::new(checking.with_schedules(schedules).with_hosts(Box::new(frames)))))
 }
 
 /// The process ends, and all that it has done is checked.
 pub(crate) fn ended() {
-    write(variable(FILE).as_deref(), &json!({ "ended": std::process::id() }));
+    write(&json!({ "ended": std::process::id() }));
 }
-
-/// Names the file for what is found.
-const FILE: &str = "WARPLOOM_CHECK_REPORT";
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.trim().is_empty())
 }
 
-/// Adds a line to the file for what is found, if there is one.
-fn write(file: Option<&str>, line: &Value) -> bool {
-    let Some(path) = file.map(Path::new) else { return false };
-    let file = OpenOptions::new().append(true).create(true).open(path);
-    if let Err(error) = file.and_then(|mut file| writeln!(file, "{line}")) {
-        log::error!("{FILE}: {}: {error}", path.display());
-    }
-    true
+/// The number that a variable has. What is none is logged.
+fn number(name: &str) -> Option<u32> {
+    let text = variable(name)?;
+    text.trim().parse().inspect_err(|_| log::error!("{name} is not a number")).ok()
 }
 
 fn suppressions(path: &str) -> Result<Suppressions, String> {

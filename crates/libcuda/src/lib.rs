@@ -29,8 +29,10 @@
 //! | `WARPLOOM_STRICT` | `1` stops kernels for what a GPU would not notice: accesses behind an allocation, wrong member masks |
 //! | `WARPLOOM_LOG` | what is logged, and where to; see [`ffi::journal`] |
 //! | `WARPLOOM_TRACE` | `api` logs every call with its arguments, its result and what it has written for the program |
-//! | `WARPLOOM_CHECK` | what the sanitizer looks for: `race,memory,init,sync` or `all`; `WARPLOOM_CHECK_SUPPRESS` names a file |
+//! | `WARPLOOM_CHECK` | what the sanitizer looks for: `race,memory,init,sync` or `all`, `predict`, `locks`; `WARPLOOM_CHECK_SUPPRESS` names a file |
 //! | | with what it leaves out, `WARPLOOM_CHECK_REPORT` one that gets its reports as lines of JSON |
+//! | `WARPLOOM_CHECK_SCHEDULES`, `WARPLOOM_CHECK_KEEP_GOING` | schedules that short launches run under; bad accesses after which kernels go on |
+//! | `WARPLOOM_CHECK_API_ERRORS` | `1` tells of errors that the program does not ask about: see [`ffi::failures`] |
 //! | `WARPLOOM_STUB` | `1` executes no kernel, to find out which tests of a program need that |
 
 mod api;

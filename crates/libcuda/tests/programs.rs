@@ -1,7 +1,9 @@
 //! C programs that use the driver API, compiled here and linked with the library as any program is.
 
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 
 /// A folder with the library under the name that programs look for.
 fn library() -> PathBuf {
@@ -127,7 +129,7 @@ fn mistakes_are_errors() {
 #[test]
 fn checks_lose_nothing() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("checked.jsonl");
-    let scenarios: [(&str, &[&str]); 8] = [
+    let scenarios: [(&str, &[&str]); 21] = [
         ("pending", &["begun", "race", "ended"]),
         ("early", &["begun", "race", "ended"]),
         ("late", &["begun", "ended"]),
@@ -136,23 +138,78 @@ fn checks_lose_nothing() {
         ("reuse", &["begun", "ended"]),
         ("fault", &["begun", "cut_short", "ended"]),
         ("gone", &["begun"]),
+        ("dependent", &["begun", "race", "ended"]),
+        ("dependent-waits", &["begun", "ended"]),
+        ("dependent-alone", &["begun", "ended"]),
+        ("texture", &["begun", "race", "ended"]),
+        ("texture-behind", &["begun", "ended"]),
+        ("host", &["begun", "race", "ended"]),
+        ("host-strong", &["begun", "ended"]),
+        ("copy-managed", &["begun", "race", "ended"]),
+        ("copy-managed-behind", &["begun", "ended"]),
+        ("copy-registered", &["begun", "race", "ended"]),
+        ("copy-registered-behind", &["begun", "ended"]),
+        ("used-beside-free", &["begun", "race", "ended"]),
+        ("error", &["begun", "ended"]),
     ];
     for (scenario, expected) in scenarios {
-        let _ = std::fs::remove_file(&file);
-        let path = file.to_str().unwrap();
-        run(
-            "checked",
-            &[("WARPLOOM_CHECK", "race"), ("WARPLOOM_CHECK_REPORT", path), ("SCENARIO", scenario)],
-        );
-        let text = std::fs::read_to_string(&file).unwrap();
-        let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-        let name = |line: serde_json::Value| match line["kind"].as_str() {
-            Some(kind) => kind.to_owned(),
-            None => line.as_object().unwrap().keys().next().unwrap().clone(),
-        };
-        let names: Vec<String> = lines.map(name).collect();
-        assert_eq!(names, expected, "{scenario}: {text}");
+        let told = checked(&file, scenario, &[("WARPLOOM_CHECK", "race")]);
+        assert_eq!(names(&told), expected, "{scenario}: {told:?}");
     }
+}
+
+/// What the checks tell of a program, which is compiled anew, so that one test at a time may run it.
+fn checked(file: &Path, scenario: &str, settings: &[(&str, &str)]) -> Vec<Value> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ = std::fs::remove_file(file);
+    let own = [("WARPLOOM_CHECK_REPORT", file.to_str().unwrap()), ("SCENARIO", scenario)];
+    run("checked", &[settings, &own].concat());
+    let text = std::fs::read_to_string(file).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn names(told: &[Value]) -> Vec<String> {
+    let name = |line: &Value| match line["kind"].as_str() {
+        Some(kind) => kind.to_owned(),
+        None => line.as_object().unwrap().keys().next().unwrap().clone(),
+    };
+    told.iter().map(name).collect()
+}
+
+#[test]
+fn memory_that_a_pool_keeps_is_freed_all_the_same() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pool.jsonl");
+    for (scenario, expected) in
+        [("pool", &["begun", "use-after-free", "ended"][..]), ("pool-other", &["begun", "ended"])]
+    {
+        let told = checked(&file, scenario, &[("WARPLOOM_CHECK", "memory")]);
+        let found: Vec<_> = names(&told).into_iter().filter(|name| name != "leak").collect();
+        assert_eq!(found, expected, "{scenario}: {told:?}");
+    }
+}
+
+#[test]
+fn kernels_go_on_after_bad_accesses() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("keep-going.jsonl");
+    let goes_on = ("WARPLOOM_CHECK_KEEP_GOING", "5");
+    let told = checked(&file, "fault", &[("WARPLOOM_CHECK", "memory"), goes_on]);
+    assert_eq!(names(&told), ["begun", "out-of-bounds", "ended"], "{told:?}");
+    // The frame of the program that has launched it.
+    let host = told[1]["accesses"][0]["host"].as_array().unwrap();
+    assert!(host.iter().any(|frame| frame.as_str().unwrap().starts_with("main")), "{host:?}");
+}
+
+#[test]
+fn errors_that_nobody_asks_about() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("api-errors.jsonl");
+    let wanted = [("WARPLOOM_CHECK", "race"), ("WARPLOOM_CHECK_API_ERRORS", "1")];
+    let told = checked(&file, "error", &wanted);
+    assert_eq!(names(&told), ["begun", "api-error", "ended"], "{told:?}");
+    let title = told[1]["title"].as_str().unwrap();
+    assert!(title.starts_with("cuMemFree_v2 returned CUDA_ERROR_INVALID_VALUE"), "{title}");
+    assert!(told[1]["host"][0].as_str().unwrap().starts_with("main"), "{told:?}");
+    assert_eq!(names(&checked(&file, "error-asked", &wanted)), ["begun", "ended"]);
 }
 
 #[test]

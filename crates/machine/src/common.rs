@@ -5,6 +5,7 @@
 //! its own and has no peers.
 
 use crate::memory::RANK_SHIFT;
+use crate::tensor_core::memory::TensorMemory;
 
 /// See the module.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(crate) struct Common {
     /// Shared memory of the others by rank; empty where a CTA has exited. No place at all in a cluster of one.
     pub(crate) peers: Vec<Vec<u8>>,
     pub(crate) barrier: ClusterBarrier,
+    /// Tensor memory of the CTAs by rank.
+    pub(crate) tensor: Vec<TensorMemory>,
     running: usize,
     /// Where a CTA's memory begins in its part of the window, and how much it is.
     start: u32,
@@ -32,6 +35,7 @@ impl Common {
             base: u64::from(start),
             peers: vec![Vec::new(); if ctas == 1 { 0 } else { ctas }],
             barrier: ClusterBarrier::new(ctas as u32 * threads),
+            tensor: (0..ctas).map(|_| TensorMemory::default()).collect(),
             running: 0,
             start,
             bytes: bytes as usize,
@@ -47,6 +51,7 @@ impl Common {
             memory.resize(self.bytes, 0);
         }
         self.barrier = ClusterBarrier::new(self.threads);
+        self.tensor.iter_mut().for_each(TensorMemory::begin);
     }
 
     /// Makes the CTA of this rank the one that runs.

@@ -44,6 +44,11 @@ pub enum Trap {
     },
     /// Operands that the instruction does not take.
     IllegalInstruction(String),
+    /// A CTA that ends with tensor memory.
+    TensorMemoryLeak {
+        /// Columns of an allocation.
+        columns: u32,
+    },
     /// The `trap` instruction.
     Trap,
     /// The `brkpt` instruction, with no debugger to take it.
@@ -105,12 +110,35 @@ impl fmt::Display for Access {
 }
 
 impl Trap {
+    /// Whether it is an access to memory that cannot take place.
+    pub(crate) fn is_bad_access(&self) -> bool {
+        match self {
+            Self::IllegalAddress { .. }
+            | Self::MisalignedAddress { .. }
+            | Self::MisalignedOperand { .. }
+            | Self::NotMulticast { .. } => true,
+            Self::IllegalInstruction(_)
+            | Self::TensorMemoryLeak { .. }
+            | Self::Trap
+            | Self::Breakpoint
+            | Self::Assert { .. }
+            | Self::InvalidBarrier(_)
+            | Self::InvalidCall(_)
+            | Self::InvalidObject(_)
+            | Self::InvalidBranch(_)
+            | Self::StackOverflow { .. }
+            | Self::BudgetExhausted { .. }
+            | Self::Cancelled => false,
+        }
+    }
+
     /// A short stable name that scripts can match, after the CUDA error it becomes.
     pub fn name(&self) -> &'static str {
         match self {
             Self::IllegalAddress { .. } | Self::NotMulticast { .. } => "illegal-address",
             Self::MisalignedAddress { .. } | Self::MisalignedOperand { .. } => "misaligned-address",
             Self::IllegalInstruction(_) => "illegal-instruction",
+            Self::TensorMemoryLeak { .. } => "tensor-memory-leak",
             Self::Trap => "trap",
             Self::Breakpoint => "breakpoint",
             Self::Assert { .. } => "assert",
@@ -145,6 +173,12 @@ impl fmt::Display for Trap {
                 )
             }
             Self::IllegalInstruction(why) => write!(f, "illegal instruction: {why}"),
+            Self::TensorMemoryLeak { columns } => {
+                write!(
+                    f,
+                    "{columns} columns of tensor memory are allocated here and not freed when the CTA ends"
+                )
+            }
             Self::Trap => f.write_str("trap instruction"),
             Self::Breakpoint => f.write_str("breakpoint instruction without a debugger"),
             Self::Assert { message, file, line, function } => {

@@ -68,6 +68,7 @@ pub mod schedule;
 mod spinning;
 pub mod stats;
 pub mod system;
+mod tensor_core;
 pub mod tensormap;
 pub mod texture;
 mod time;

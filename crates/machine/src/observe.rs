@@ -1,11 +1,11 @@
 //! Observers: who wants to know what a launch does. They cost nothing when absent: the dispatch loop is compiled twice.
 
-use crate::fault::Access;
+use crate::fault::{Access, Trap};
 use crate::inspect::{Change, State};
 use crate::lanes::{LANES, Plane};
 use crate::memory::SpaceKind;
 use crate::memory::mbarrier::Mbarrier;
-use ptx::module::FuncId;
+use ptx::module::{FuncId, VarId};
 
 /// One warp is about to execute one instruction.
 #[derive(Debug)]
@@ -183,6 +183,17 @@ pub enum MbarrierEvent {
     },
 }
 
+/// A variable, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Which of the module.
+    pub variable: VarId,
+    /// Whether each CTA has its own.
+    pub shared: bool,
+    /// Its first byte: in the shared window, or in global memory.
+    pub start: u64,
+}
+
 /// What happens besides the accesses that [`Event`]s tell of. Nothing is told twice: waiting operations are executed again
 /// and again, and tell when they are done.
 #[derive(Clone, Copy, Debug)]
@@ -191,6 +202,8 @@ pub enum Happening<'a> {
     Began {
         /// The kernel.
         kernel: FuncId,
+        /// Where the variables in shared, global and constant memory are that its code can name.
+        variables: &'a [Placed],
         /// Whether it can launch others.
         launches: bool,
         /// CTAs in each dimension.
@@ -256,14 +269,17 @@ pub enum Happening<'a> {
         /// Bytes read, by lane.
         read: &'a [u32; LANES],
     },
-    /// A lane has stored a block of bytes, by itself and at once.
-    StoredBlock {
-        /// Who.
+    /// Lanes access memory by an instruction that does not name an element or a vector for each of them: matrices, blocks, what
+    /// stands behind objects and descriptors.
+    Accessed {
+        /// Who. Of what a warpgroup reads together, all lanes of its first warp.
         lanes: Lanes,
-        /// The first byte.
-        address: u64,
-        /// How many.
+        /// The generic address of every lane; meaningless for lanes outside the mask.
+        addresses: &'a [u64; LANES],
+        /// Bytes a lane.
         bytes: u64,
+        /// Load, store or atomic.
+        access: Access,
     },
     /// A lane begins a bulk or tensor copy: what follows belongs to it.
     BulkCopy(Lanes),
@@ -289,6 +305,8 @@ pub enum Happening<'a> {
         /// How many; 0 when freed.
         bytes: u64,
     },
+    /// `griddepcontrol.wait`: the grids before this one are complete.
+    GridsComplete(Lanes),
     /// Lanes have exited.
     Exited(Lanes),
     /// All threads of a CTA have exited.
@@ -325,6 +343,17 @@ pub trait Observer: Sync {
         true
     }
 
+    /// Whether kernels may go on after a bad access: asked once a launch.
+    fn forgives(&self) -> bool {
+        false
+    }
+
+    /// Whether the kernel goes on though an access of a lane cannot take place, if it may at all. The access then does
+    /// nothing, and what it would have read is zero.
+    fn forgive(&self, _trap: &Trap, _lanes: Lanes) -> bool {
+        false
+    }
+
     /// Called for everything else that happens.
     fn happening(&self, _happening: &Happening<'_>) {}
 }
@@ -340,6 +369,15 @@ impl Observer for Observers<'_> {
 
     fn watches(&self, function: FuncId, instruction: u32) -> bool {
         self.0.iter().any(|observer| observer.watches(function, instruction))
+    }
+
+    fn forgives(&self) -> bool {
+        self.0.iter().any(|observer| observer.forgives())
+    }
+
+    fn forgive(&self, trap: &Trap, lanes: Lanes) -> bool {
+        // Each is told.
+        self.0.iter().filter(|observer| observer.forgive(trap, lanes)).count() > 0
     }
 
     fn happening(&self, happening: &Happening<'_>) {

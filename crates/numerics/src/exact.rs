@@ -36,6 +36,12 @@ impl Exact {
         Exact { negative: value < 0, significand: value.unsigned_abs(), exponent: 0 }
     }
 
+    /// An integer of at most 126 bits, and whether there is something below it that is less than its unit.
+    pub(crate) fn with_sticky(negative: bool, significand: u128, sticky: bool) -> Self {
+        let significand = significand << 1 | u128::from(sticky);
+        Exact { negative, significand, exponent: -1 }
+    }
+
     /// The value times a power of two.
     pub fn scaled(self, exponent: i32) -> Self {
         Exact { exponent: self.exponent + exponent, ..self }

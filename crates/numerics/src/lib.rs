@@ -41,6 +41,7 @@ pub mod packed;
 pub mod rounding;
 pub mod scale;
 pub mod special;
+pub mod stochastic;
 pub mod tensor;
 pub mod texture;
 pub mod video;

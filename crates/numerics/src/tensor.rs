@@ -2,7 +2,7 @@
 //! "Asynchronous Warpgroup Level Matrix Instructions").
 //!
 //! The manual leaves the order, the precision and the rounding of the sum open. This module is what an H200 computes,
-//! bit for bit, but for what it does not have ([`Unit::KindMma`]); docs/numerics.md tells how that was found. [`dot`] takes one row of A, one column of B and one element
+//! bit for bit, but for what it does not have ([`Unit::Exact`]); docs/numerics.md tells how that was found. [`dot`] takes one row of A, one column of B and one element
 //! of C; how they lie in registers or in shared memory is the machine's affair. Operands are decoded once
 //! ([`Operand::decode`]) and used in many dot products.
 
@@ -14,7 +14,7 @@ pub mod lanes;
 mod sum;
 
 use crate::rounding::Mode;
-pub use element::{Element, Operand};
+pub use element::{Element, Operand, Scale};
 
 /// The type of C and D.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,8 +34,6 @@ pub enum Accumulator {
 pub enum Unit {
     /// `mma.sync`, dense.
     Mma,
-    /// `mma.sync` with `.kind::f8f6f4`, dense.
-    KindMma,
     /// `mma.sp`.
     SparseMma,
     /// `wmma.mma`.
@@ -44,6 +42,9 @@ pub enum Unit {
     Wgmma,
     /// `wgmma.mma_async.sp`.
     SparseWgmma,
+    /// What no GPU was asked about: `mma` with `.kind`, `mma.sp` with `.kind` or of 8-bit floats with `.f16` accumulators,
+    /// `tcgen05.mma`.
+    Exact,
 }
 
 /// How bits of `.b1` operands are combined before they are counted.
@@ -74,6 +75,24 @@ pub struct Config {
     pub rounding: Mode,
     /// The operation of the `.b1` forms; the others ignore it.
     pub bits: BitOperation,
+}
+
+/// What terms are multiplied by besides.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scaling<'a> {
+    /// The scale factors of the row of A, one for each block along k, or none.
+    pub a: &'a [Element],
+    /// Those of the column of B, as many.
+    pub b: &'a [Element],
+    /// C counts times 2 to the power of minus this.
+    pub input: u32,
+}
+
+/// One element of D of floats where terms are scaled ([`Unit::Exact`]). A block of a sparse instruction has as many of the
+/// stored elements as any other.
+#[inline(always)]
+pub fn dot_scaled(d: Accumulator, a: &[Element], b: &[Element], c: u64, scaling: &Scaling<'_>) -> u64 {
+    exact::dot(d, a, b, c, scaling)
 }
 
 /// One element of D.
@@ -108,12 +127,18 @@ pub struct Config {
 #[inline(always)]
 pub fn dot(config: &Config, a: &[Element], b: &[Element], c: u64) -> u64 {
     match config.a {
-        _ if config.unit == Unit::KindMma => exact::dot(config.d, a, b, c),
+        Operand::F16 | Operand::Bf16 | Operand::Tf32 | Operand::E4m3 | Operand::E5m2
+            if config.unit == Unit::Exact =>
+        {
+            exact::dot(config.d, a, b, c, &Scaling::default())
+        }
         Operand::F16 | Operand::Bf16 | Operand::Tf32 | Operand::E4m3 | Operand::E5m2 => {
             float::dot(config, a, b, c)
         }
         // No other instruction has them.
-        Operand::E3m2 | Operand::E2m3 | Operand::E2m1 => exact::dot(config.d, a, b, c),
+        Operand::E3m2 | Operand::E2m3 | Operand::E2m1 | Operand::PackedE2m1 => {
+            exact::dot(config.d, a, b, c, &Scaling::default())
+        }
         Operand::F64 => float::dot_f64(config.rounding, a, b, c),
         Operand::S8 | Operand::U8 | Operand::S4 | Operand::U4 => {
             u64::from(integer::dot(a, b, c as u32, config.satfinite))

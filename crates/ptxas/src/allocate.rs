@@ -1,6 +1,6 @@
 //! Hardware registers for virtual ones: linear scan over live ranges, from the first to the last place where a value matters.
 
-use crate::code::{Class, Code, Instruction, Label, Line, Operand, Reg};
+use crate::code::{Class, Code, Instruction, Label, Line, Operand, Reg, alignment};
 use std::collections::HashMap;
 
 /// R254 is the highest of a thread's registers; R1 is the stack pointer.
@@ -73,8 +73,9 @@ pub fn allocate(code: &Code) -> Result<Allocation, Shortage> {
             Class::Predicate => (&mut predicates, 1, Shortage::Predicates),
         };
         let free = |slots: &[Option<u32>]| slots.iter().all(|end| end.is_none_or(|end| end < range.start));
-        let first = (0..).step_by(width).take_while(|&at| at + width <= file.len());
-        let place = first.into_iter().find(|&at| free(&file[at..at + width])).ok_or(shortage)?;
+        let step = alignment(width as u8) as usize;
+        let mut first = (0..).step_by(step).take_while(|&at| at + width <= file.len());
+        let place = first.find(|&at| free(&file[at..at + width])).ok_or(shortage)?;
         file[place..place + width].fill(Some(range.end));
         places[i] = place as u32;
     }
@@ -138,6 +139,10 @@ pub(crate) fn operand_units(operand: &Operand) -> impl Iterator<Item = (Reg, u8)
     register.into_iter().flat_map(|(reg, part, width)| (part..part + width).map(move |part| (reg, part)))
 }
 
+fn is_branch(name: &str) -> bool {
+    name.split('.').next() == Some("BRA")
+}
+
 /// A run of lines that only its last one leaves.
 pub(crate) struct Block {
     pub(crate) lines: std::ops::Range<usize>,
@@ -146,7 +151,7 @@ pub(crate) struct Block {
 
 /// The runs of lines of a kernel, the first of which is its entry.
 pub(crate) fn blocks(code: &Code) -> Vec<Block> {
-    let ends = |line: &Line| matches!(line, Line::Instruction(i) if i.name == "BRA" || i.name == "EXIT");
+    let ends = |line: &Line| matches!(line, Line::Instruction(i) if is_branch(&i.name) || i.name == "EXIT");
     let mut starts = vec![0];
     for (at, line) in code.lines.iter().enumerate() {
         match line {
@@ -171,10 +176,10 @@ pub(crate) fn blocks(code: &Code) -> Vec<Block> {
             let mut successors = Vec::new();
             let mut falls = true;
             if let Some(Line::Instruction(last)) = code.lines[lines.clone()].last() {
-                if let ("BRA", Some(Operand::Target(label))) = (last.name.as_str(), last.operands.last()) {
+                if let (true, Some(Operand::Target(label))) = (is_branch(&last.name), last.operands.last()) {
                     successors.extend(labels.get(label));
                 }
-                falls = !matches!(last.name.as_str(), "BRA" | "EXIT") || last.guard.is_some();
+                falls = !(is_branch(&last.name) || last.name == "EXIT") || last.guard.is_some();
             }
             if falls && block + 1 < starts.len() {
                 successors.push(block + 1);
@@ -182,6 +187,32 @@ pub(crate) fn blocks(code: &Code) -> Vec<Block> {
             Block { lines, successors }
         })
         .collect()
+}
+
+/// The lines that write nothing but what nobody reads, and are pure; in order.
+pub(crate) fn dead_lines(code: &Code, pure: &dyn Fn(&Instruction) -> bool) -> Vec<usize> {
+    let units = Units::new(code);
+    let blocks = blocks(code);
+    if units.count.div_ceil(64) * blocks.len() > MOST_WORDS {
+        return Vec::new();
+    }
+    let mut dead = Vec::new();
+    for (block, out) in blocks.iter().zip(live_out(code, &units, &blocks)) {
+        let mut live = out;
+        for at in block.lines.clone().rev() {
+            let Line::Instruction(one) = &code.lines[at] else { continue };
+            let mut read = false;
+            units.writes(one, &mut |unit| read |= live[unit as usize / 64] >> (unit % 64) & 1 == 1);
+            if !read && pure(one) {
+                dead.push(at);
+                continue;
+            }
+            units.writes(one, &mut |unit| live[unit as usize / 64] &= !(1 << (unit % 64)));
+            units.reads(code, one, &mut |unit| live[unit as usize / 64] |= 1 << (unit % 64));
+        }
+    }
+    dead.sort_unstable();
+    dead
 }
 
 /// Where each register matters; none if it is never named.

@@ -10,10 +10,15 @@ pub struct Reg(pub u32);
 /// What a virtual register needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// That many 32-bit registers in a row, the first at a multiple of the number: 1, 2 or 4.
+    /// That many 32-bit registers in a row, the first at a multiple of [`alignment`].
     General(u8),
     /// A predicate.
     Predicate,
+}
+
+/// At which multiples registers in a row begin: pairs and quads at their own, longer rows, of matrices, at those of 8.
+pub fn alignment(width: u8) -> u32 {
+    u32::from(width).next_power_of_two().min(8)
 }
 
 /// What is known of a virtual register.
@@ -56,6 +61,8 @@ pub enum Operand {
         reg: Reg,
         /// How many parts it has.
         width: u8,
+        /// `+URZ`, where the instruction adds a uniform register, or nothing.
+        beside: &'static str,
         /// Bytes.
         offset: i64,
     },
@@ -79,6 +86,11 @@ impl Operand {
     /// A register with all of so many parts.
     pub fn wide(reg: Reg, width: u8) -> Self {
         Self::General { reg, part: 0, width, before: "", after: "" }
+    }
+
+    /// `[R0]`.
+    pub fn address(reg: Reg) -> Self {
+        Self::Address { before: "", reg, width: 1, beside: "", offset: 0 }
     }
 
     /// The same with a sign in front: `-`, `~` or `|`.
@@ -157,9 +169,9 @@ impl fmt::Display for Shown<'_> {
                 write!(f, "{before}R{}{after}{close}", self.1(*reg) + u32::from(*part))
             }
             Operand::Predicate(reg, not) => write!(f, "{}P{}", if *not { "!" } else { "" }, self.1(*reg)),
-            Operand::Address { before, reg, width, offset } => {
+            Operand::Address { before, reg, width, beside, offset } => {
                 let wide = if before.starts_with("desc") && *width == 2 { ".64" } else { "" };
-                write!(f, "{before}[R{}{wide}", self.1(*reg))?;
+                write!(f, "{before}[R{}{wide}{beside}", self.1(*reg))?;
                 match offset {
                     0 => write!(f, "]"),
                     1.. => write!(f, "+{offset:#x}]"),

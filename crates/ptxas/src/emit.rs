@@ -3,9 +3,11 @@
 use crate::allocate::Allocation;
 use crate::code::{Code, Instruction, Line, Shown};
 use crate::layout::Layout;
-use crate::schedule;
-use ptx::module::{Function, Linkage, Module, VarId};
+use crate::schedule::{self, Level};
+use crate::select::function_number;
+use ptx::module::{Function, LaunchBounds, Linkage, Module, Relocation, Symbol, VarId, Variable};
 use ptx::types::StateSpace;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// What stands for the negative size of the frame until it is known.
@@ -31,7 +33,7 @@ pub(crate) fn variables(module: &Module, layout: &Layout, out: &mut String) {
     {
         let mut opened = false;
         for (id, variable) in of(StateSpace::Global) {
-            let zero = variable.init.iter().all(|&byte| byte == 0);
+            let zero = variable.init.iter().all(|&byte| byte == 0) && variable.relocations.is_empty();
             if zero == initialised {
                 continue;
             }
@@ -41,8 +43,8 @@ pub(crate) fn variables(module: &Module, layout: &Layout, out: &mut String) {
             }
             let Some(name) = layout.global(id) else { continue };
             symbol(out, name, variable.linkage, variable.align);
-            let bytes = if initialised { variable.init.as_slice() } else { &[] };
-            data(out, bytes, variable.size);
+            let bytes = if initialised { initial(variable) } else { Vec::new() };
+            data(out, &bytes, variable.size, &addresses(layout, variable));
         }
     }
     if layout.constants.is_empty() {
@@ -52,7 +54,7 @@ pub(crate) fn variables(module: &Module, layout: &Layout, out: &mut String) {
     for placed in &layout.constants {
         let variable = &module.variables[placed.id.index()];
         symbol(out, &variable.name, variable.linkage, variable.align);
-        data(out, &variable.init, variable.size);
+        data(out, &initial(variable), variable.size, &addresses(layout, variable));
     }
 }
 
@@ -67,9 +69,49 @@ fn symbol(out: &mut String, name: &str, linkage: Linkage, align: u32) {
     let _ = writeln!(out, "\t.size\t{quoted},(\"{name}$end\" - {quoted})\n{quoted}:");
 }
 
-fn data(out: &mut String, bytes: &[u8], size: u64) {
-    for row in bytes.chunks(16) {
-        let row: Vec<_> = row.iter().map(|byte| format!("{byte:#04x}")).collect();
+/// A variable's initial bytes, with the numbers of functions in them.
+fn initial(variable: &Variable) -> Vec<u8> {
+    let mut bytes = variable.init.clone();
+    for relocation in &variable.relocations {
+        let end = relocation.offset as usize + relocation.bytes as usize;
+        bytes.resize(bytes.len().max(end.min(variable.size as usize)), 0);
+        let Symbol::Function(id) = relocation.target else { continue };
+        let number = function_number(id).wrapping_add_signed(relocation.addend).to_le_bytes();
+        if let Some(place) = bytes.get_mut(relocation.offset as usize..end) {
+            place.copy_from_slice(&number[..relocation.bytes as usize]);
+        }
+    }
+    bytes
+}
+
+/// The relocations of a variable's initial value, as directives, by their places.
+fn addresses(layout: &Layout, variable: &Variable) -> BTreeMap<usize, String> {
+    let of = |relocation: &Relocation| {
+        let Symbol::Variable(target) = relocation.target else { return None };
+        let symbol = layout.global(target)?;
+        let kind = match (relocation.generic, relocation.bytes) {
+            (true, 8) => "R_CUDA_G64",
+            (true, _) => "R_CUDA_G32",
+            (false, 8) => "R_CUDA_64",
+            (false, _) => "R_CUDA_32",
+        };
+        Some((
+            relocation.offset as usize,
+            format!("\t.reloc\t{kind}, \"{symbol}\" + {}\n", relocation.addend),
+        ))
+    };
+    variable.relocations.iter().filter_map(of).collect()
+}
+
+fn data(out: &mut String, bytes: &[u8], size: u64, addresses: &BTreeMap<usize, String>) {
+    // A relocation stands in front of the bytes that it is for.
+    let mut starts: Vec<usize> = addresses.keys().copied().chain((0..bytes.len()).step_by(16)).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    for (index, &start) in starts.iter().enumerate() {
+        let end = starts.get(index + 1).copied().unwrap_or(bytes.len());
+        out.push_str(addresses.get(&start).map_or("", String::as_str));
+        let row: Vec<_> = bytes[start..end].iter().map(|byte| format!("{byte:#04x}")).collect();
         let _ = writeln!(out, "\t.byte\t{}", row.join(", "));
     }
     let rest = size.saturating_sub(bytes.len() as u64);
@@ -84,7 +126,7 @@ fn data(out: &mut String, bytes: &[u8], size: u64) {
 }
 
 /// One kernel's sections. Labels of all kernels are numbered on from `labels`.
-pub(crate) fn kernel(kernel: &Kernel<'_>, labels: &mut u32, out: &mut String) {
+pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &mut String) {
     let name = &kernel.declaration.name;
     if kernel.layout.shared_bytes > 0 {
         let _ = writeln!(out, "\t.section\t\".nv.shared.{name}\",\"awI\",@nobits\n\t.align\t16");
@@ -95,6 +137,7 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, labels: &mut u32, out: &mut String) {
     for parameter in &kernel.layout.parameters {
         let _ = write!(arguments, ", align@({}), {}", parameter.align, parameter.size);
     }
+    arguments.push_str(&bounds(&kernel.declaration.bounds));
     if kernel.frame > 0 {
         let _ = write!(arguments, ", stack@({})", kernel.frame);
     }
@@ -104,13 +147,14 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, labels: &mut u32, out: &mut String) {
     }
     let _ = writeln!(out, "\t.kernel\t\"{name}\"{arguments}");
     let base = *labels;
-    for line in &kernel.code.lines {
+    let controls = schedule::controls(level, &kernel.code, &kernel.allocation);
+    for (line, control) in kernel.code.lines.iter().zip(&controls) {
         match line {
             Line::Label(label) => {
                 *labels = (*labels).max(base + label.0);
                 let _ = writeln!(out, ".L_x_{}:", base + label.0);
             }
-            Line::Instruction(one) => instruction(one, kernel, base, out),
+            Line::Instruction(one) => instruction(one, control, kernel, base, out),
         }
     }
     *labels += 1;
@@ -118,10 +162,34 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, labels: &mut u32, out: &mut String) {
     let _ = writeln!(out, ".L_x_{end}:\n[B------:R-:W-:Y:S00] BRA `(.L_x_{end}) ;");
 }
 
-fn instruction(one: &Instruction, kernel: &Kernel<'_>, base: u32, out: &mut String) {
+/// What the kernel says about its launches.
+fn bounds(bounds: &LaunchBounds) -> String {
+    let mut out = String::new();
+    let mut axes = |name: &str, axes: Option<[u32; 3]>| {
+        for axis in axes.into_iter().flatten() {
+            let _ = write!(out, ", {name}@({axis})");
+        }
+    };
+    axes("maxntid", bounds.max_ntid);
+    axes("reqntid", bounds.req_ntid);
+    axes("cluster", bounds.req_nctapercluster);
+    if let Some(registers) = bounds.max_nreg {
+        let _ = write!(out, ", maxreg@({registers})");
+    }
+    if bounds.explicit_cluster {
+        out.push_str(", cluster@(explicit)");
+    }
+    if let Some(rank) = bounds.max_clusterrank {
+        let _ = write!(out, ", maxcluster@({rank})");
+    }
+    out
+}
+
+fn instruction(one: &Instruction, control: &str, kernel: &Kernel<'_>, base: u32, out: &mut String) {
     let place = |reg| kernel.allocation.of(reg);
-    let (name, residue) = one.name.split_once(' ').unwrap_or((&one.name, ""));
-    let _ = write!(out, "{} ", schedule::control(name));
+    // Bits that no text shows stand behind the operands.
+    let (name, residue) = one.name.split_at(one.name.find(" &").unwrap_or(one.name.len()));
+    let _ = write!(out, "{control} ");
     if let Some((guard, not)) = one.guard {
         let _ = write!(out, "@{}P{} ", if not { "!" } else { "" }, place(guard));
     }

@@ -2,9 +2,9 @@
 
 use crate::codes;
 use ptx::diagnostic::Diagnostic;
-use ptx::module::{FuncId, Module, Param, VarId, Variable};
+use ptx::module::{AddressBase, FuncId, Module, Operand, Param, Relocation, Symbol, VarId, Variable};
 use ptx::types::StateSpace;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Where parameters begin in constant bank 0 on sm_90.
 pub const PARAMETERS: u32 = 0x210;
@@ -40,6 +40,8 @@ pub struct Layout {
     pub parameters: Vec<Parameter>,
     /// Bytes of shared memory.
     pub shared_bytes: u64,
+    /// Bytes of constant memory.
+    pub constant_bytes: u64,
     /// Whether there are variables in constant memory, and these.
     pub constants: Vec<Placed>,
     globals: HashMap<VarId, String>,
@@ -64,12 +66,14 @@ impl Layout {
             layout.parameters.push(Parameter { offset, size: variable.size, align });
             end = offset + variable.size;
         }
+        let reached = reached(module, kernel);
         let mut constants = 0_u64;
         let mut open = Vec::new();
         for (index, variable) in module.variables.iter().enumerate() {
             let id = VarId(index as u32);
             let align = u64::from(variable.align.max(1));
             match variable.space {
+                StateSpace::Shared if !reached.contains(&id) => {}
                 StateSpace::Shared if variable.unsized_array => open.push((id, align)),
                 StateSpace::Shared => {
                     let offset = layout.shared_bytes.next_multiple_of(align);
@@ -91,6 +95,7 @@ impl Layout {
                 errors.extend(refused(variable));
             }
         }
+        layout.constant_bytes = constants;
         // What has no size of its own stands behind everything else, all at one place.
         let dynamic =
             open.iter().map(|(_, align)| layout.shared_bytes.next_multiple_of(*align)).max().unwrap_or(0);
@@ -128,6 +133,45 @@ impl Layout {
     }
 }
 
+/// The variables that a kernel and the functions that it can reach name; those of a function whose address is taken are among
+/// them.
+fn reached(module: &Module, kernel: FuncId) -> HashSet<VarId> {
+    let mut variables = HashSet::new();
+    let mut functions = HashSet::from([kernel]);
+    let mut pending = vec![kernel];
+    // Who calls through a register can reach whatever has an address somewhere.
+    for variable in &module.variables {
+        for relocation in &variable.relocations {
+            if let Symbol::Function(id) = relocation.target
+                && functions.insert(id)
+            {
+                pending.push(id);
+            }
+        }
+    }
+    while let Some(id) = pending.pop() {
+        let Some(body) = &module.functions[id.index()].body else { continue };
+        let mut call = |id| {
+            if functions.insert(id) {
+                pending.push(id);
+            }
+        };
+        for operand in &body.operands {
+            match *operand {
+                Operand::SymbolAddress { symbol: Symbol::Variable(id), .. }
+                | Operand::Address { base: AddressBase::Variable(id), .. } => {
+                    variables.insert(id);
+                }
+                Operand::SymbolAddress { symbol: Symbol::Function(id), .. } | Operand::Function(id) => {
+                    call(id);
+                }
+                _ => {}
+            }
+        }
+    }
+    variables
+}
+
 /// A variable's symbol: names of blocks may be there twice.
 fn symbol(variable: &Variable, index: usize) -> String {
     match variable.function {
@@ -136,9 +180,14 @@ fn symbol(variable: &Variable, index: usize) -> String {
     }
 }
 
+/// Whether a relocation is of all of an address.
+fn is_written(relocation: &Relocation) -> bool {
+    matches!(relocation.bytes, 4 | 8) && relocation.shift.is_none()
+}
+
 fn refused(variable: &Variable) -> Option<Diagnostic> {
-    let what = if !variable.relocations.is_empty() {
-        "whose initial value is an address"
+    let what = if !variable.relocations.iter().all(is_written) {
+        "whose initial value is a part of an address"
     } else if variable.linkage == ptx::module::Linkage::Extern {
         "that is defined elsewhere"
     } else if variable.managed {

@@ -1,18 +1,19 @@
 //! PTX to SASS for sm_90: a checked module as a cubin. docs/ptxas.md says what is compiled and how.
 //!
 //! ```text
-//! Checked<Module> ──layout──▶ places ──select──▶ Code over virtual registers ──allocate──▶ hardware registers
+//! Checked<Module> ──layout──▶ places ──select──▶ Code over virtual registers ──forward, allocate──▶ hardware registers
 //!                                                                                             │
 //!                                  cubin ◀──cuasm── text ◀──emit── schedule: control codes ◀──┘
 //! ```
 //!
-//! This is `-O0`: each instruction waits for the one before it. What is not compiled is refused by name, at its place in the
+//! At the lowest [`Level`] each instruction waits for the one before it. What is not compiled is refused by name, at its place in the
 //! PTX.
 
 pub mod allocate;
 pub mod code;
 pub mod codes;
 mod emit;
+mod forward;
 pub mod layout;
 pub mod schedule;
 mod select;
@@ -22,6 +23,7 @@ use allocate::Shortage;
 use ptx::diagnostic::Diagnostic;
 use ptx::module::{Checked, FuncId, Module};
 use ptx::source::Source;
+pub use schedule::Level;
 
 /// A module that has been compiled.
 #[derive(Debug)]
@@ -59,7 +61,7 @@ const MOST_SHARED: u64 = 48 << 10;
 /// # Errors
 /// What is not compiled, by name and place.
 pub fn compile(module: &Checked<Module>) -> Result<Compiled, Vec<Diagnostic>> {
-    compile_entries(module, |_| true)
+    compile_entries(module, Level::default(), |_| true)
 }
 
 /// Compiles those kernels of a module for sm_90 whose names are wanted.
@@ -68,13 +70,14 @@ pub fn compile(module: &Checked<Module>) -> Result<Compiled, Vec<Diagnostic>> {
 /// What of them is not compiled, by name and place.
 pub fn compile_entries(
     module: &Checked<Module>,
+    level: Level,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let module: &Module = module;
     let mut errors = Vec::new();
     let mut kernels = Vec::new();
     for (id, _) in module.entries().filter(|(_, function)| wanted(&function.name)) {
-        match kernel(module, id) {
+        match kernel(module, id, level) {
             Ok(kernel) => kernels.push(kernel),
             Err(more) => errors.extend(more),
         }
@@ -90,7 +93,7 @@ pub fn compile_entries(
     }
     let mut labels = 0;
     for kernel in &kernels {
-        emit::kernel(kernel, &mut labels, &mut text);
+        emit::kernel(kernel, level, &mut labels, &mut text);
     }
     let assembled =
         cuasm::assemble_with(&Source::new("kernels.cuasm", text.as_str()), cuasm::Options { hazards: true });
@@ -136,12 +139,12 @@ fn usage(kernel: &emit::Kernel<'_>) -> Usage {
     }
 }
 
-fn kernel(module: &Module, id: FuncId) -> Result<emit::Kernel<'_>, Vec<Diagnostic>> {
+fn kernel(module: &Module, id: FuncId, level: Level) -> Result<emit::Kernel<'_>, Vec<Diagnostic>> {
     let declaration = &module.functions[id.index()];
     let bounds = &declaration.bounds;
-    if bounds.explicit_cluster || bounds.req_nctapercluster.is_some() || bounds.blocks_are_clusters {
+    if bounds.blocks_are_clusters {
         let text = format!(
-            "the kernel `{}` asks for clusters, which are not compiled to a cubin yet",
+            "the kernel `{}` has clusters for blocks, which is not compiled to a cubin yet",
             declaration.name
         );
         return Err(vec![Diagnostic::error(codes::DECLARATION, declaration.span, text)]);
@@ -149,7 +152,10 @@ fn kernel(module: &Module, id: FuncId) -> Result<emit::Kernel<'_>, Vec<Diagnosti
     let layout = layout::Layout::new(module, id)?;
     // Predicates first where they are fastest; in general registers if there are too many.
     for spread in [false, true] {
-        let selected = select::select(module, &layout, id, spread)?;
+        let mut selected = select::select(module, &layout, id, spread)?;
+        if level == Level::Overlapped {
+            forward::forward(&mut selected.code);
+        }
         if selected.frame > MOST_LOCAL || layout.shared_bytes > MOST_SHARED {
             let text = format!(
                 "the kernel `{}` has more local or static shared memory than a kernel may have",

@@ -2,6 +2,7 @@
 //! are compiled.
 
 use ptx::source::Source;
+use ptxas::Level;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,13 +40,25 @@ fn what_is_refused_is_listed() {
             continue;
         }
         total += 1;
-        match ptxas::compile(&module) {
+        let at = |level| ptxas::compile_entries(&module, level, |_| true);
+        match at(Level::Serial) {
             Ok(done) => {
                 compiled += 1;
+                // The check of hazards judges the other level's control codes too.
+                let other = at(Level::Overlapped).map_err(|why| {
+                    mistakes.extend(why.iter().map(|diagnostic| format!("{name}: {}", diagnostic.message)));
+                });
                 if let Some(keep) = &keep {
                     let flat = name.replace('/', "__").replace(".ptx", "");
-                    fs::write(keep.join(format!("{flat}.cubin")), &done.cubin).expect("a folder for cubins");
-                    fs::write(keep.join(format!("{flat}.cuasm")), &done.text).expect("a folder for cubins");
+                    for (level, done) in [("O0", Some(done)), ("O3", other.ok())] {
+                        let Some(done) = done else { continue };
+                        for (extension, bytes) in
+                            [("cubin", &done.cubin[..]), ("cuasm", done.text.as_bytes())]
+                        {
+                            fs::write(keep.join(format!("{flat}.{level}.{extension}")), bytes)
+                                .expect("a folder");
+                        }
+                    }
                 }
             }
             Err(why) => {
@@ -120,10 +133,12 @@ fn a_kernel_takes_what_it_needs() {
 
 #[test]
 fn what_is_refused_is_named_at_its_place() {
-    let text = kernel("div.rn.f64 %f2, %f1, %f1;");
+    let declared = ".extern .func (.reg .b64 r) vprintf(.reg .b64 f, .reg .b64 a);\n.visible";
+    let instruction = "call (%d2), vprintf, (%d1, %d1);";
+    let text = kernel(instruction).replace(".visible", declared);
     let refused = compile(&text).expect_err("no cubin");
     let [only] = refused.as_slice() else { panic!("one refusal: {refused:?}") };
     assert_eq!(only.code, ptxas::codes::INSTRUCTION);
-    assert_eq!(&text[only.span.start as usize..only.span.end as usize], "div.rn.f64 %f2, %f1, %f1;");
-    assert!(only.message.contains("`div.rn.f64`"), "{}", only.message);
+    assert_eq!(&text[only.span.start as usize..only.span.end as usize], instruction);
+    assert!(only.message.contains("`call`"), "{}", only.message);
 }

@@ -197,7 +197,7 @@ impl Module {
         let stats = request.stats.then(|| Stats::new(module));
         let lines = Written::default();
         let trace = request.trace.then(|| Trace::new(module, lines.clone()));
-        let sanitizer = checks.map(|checks| Sanitizer::new(checks, Suppressions::default()));
+        let sanitizer = checks.map(|checks| Sanitizer::new(checks, Suppressions::default()).in_background());
         let watch = sanitizer.as_ref().map(|sanitizer| {
             let (grid, block) = (request.grid, request.block);
             let cluster = request.cluster.unwrap_or([1; 3]);

@@ -3,7 +3,8 @@
 //!
 //! Each round runs a kernel in all three ways, one after the other, so that whatever else the host does strikes all of
 //! them; medians of the rounds, and of their ratios. What one thread does is measured in its processor time, which a busy
-//! host distorts less, where the host tells it (Linux); the rest by the clock. Words on the command line choose kernels.
+//! host distorts less, where the host tells it (Linux); the rest by the clock. Words on the command line choose kernels;
+//! with `profile` among them launches are only made with checks.
 
 use bench_kernels::{Bench, Case};
 use sanitizer::{Sanitizer, Shape, Suppressions};
@@ -174,10 +175,13 @@ impl Program {
     }
 }
 
-/// A launch with all checks; what they find must be nothing.
-fn checked(bench: &Bench, case: &Case) {
+/// A launch with all checks, in the background or not; what they find must be nothing.
+fn checked(bench: &Bench, case: &Case, in_background: bool) {
     let checks = "all".parse().expect("the name of all checks");
-    let sanitizer = Sanitizer::new(checks, Suppressions::default());
+    let mut sanitizer = Sanitizer::new(checks, Suppressions::default());
+    if in_background {
+        sanitizer = sanitizer.in_background();
+    }
     let &Case { kernel, grid, block, .. } = case;
     let shape = Shape { kernel, grid, block, cluster: [1; 3] };
     let watch = sanitizer.begin(bench.module.shared_module(), shape);
@@ -220,13 +224,20 @@ struct Round {
     all: f64,
 }
 
+/// Launches with checks alone, for profilers.
+fn profile(bench: &Bench, prepared: &Prepared) {
+    let own = median((0..ROUNDS).map(|_| time(|| checked(bench, prepared.begin(bench), false)).1).collect());
+    println!("{}: {:.3} ms, checked", prepared.case.kernel, own * 1e3);
+}
+
 fn measure(bench: &Bench, prepared: &Prepared, threads: usize) {
     let rounds: Vec<Round> = (0..ROUNDS)
         .map(|_| {
             let (_, alone) = time(|| _ = bench.run(prepared.begin(bench), None));
-            let (checked_by_clock, checked) = time(|| checked(bench, prepared.begin(bench)));
+            let (_, own) = time(|| checked(bench, prepared.begin(bench), false));
+            let (checked_by_clock, _) = time(|| checked(bench, prepared.begin(bench), true));
             let (all, _) = time(|| _ = bench.run_on(threads, prepared.begin(bench), None));
-            Round { alone, checked, checked_by_clock, all }
+            Round { alone, checked: own, checked_by_clock, all }
         })
         .collect();
     let of = |number: fn(&Round) -> f64| median(rounds.iter().map(number).collect());
@@ -243,7 +254,14 @@ fn measure(bench: &Bench, prepared: &Prepared, threads: usize) {
 }
 
 fn main() {
-    let chosen: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let mut chosen: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let all = chosen.len();
+    chosen.retain(|word| word != "profile");
+    let only_checked = chosen.len() < all;
+    let measure = |bench: &Bench, prepared: &Prepared, threads| match only_checked {
+        true => profile(bench, prepared),
+        false => measure(bench, prepared, threads),
+    };
     let wanted = |kernel: &str| chosen.is_empty() || chosen.iter().any(|word| word == kernel);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     println!(

@@ -4,6 +4,7 @@
 //! are the short cuts, over one row or one cell.
 
 use crate::clock::{Clock, Time};
+use crate::knowledge::Knowledge;
 use crate::observed::Thread;
 use crate::release::Home;
 use crate::row::{Pattern, Row};
@@ -22,6 +23,8 @@ pub(crate) struct Accessor<'a> {
     pub(crate) clock: &'a Clock,
     /// For an access through the async proxy: what its fences have passed on.
     pub(crate) proxied: Option<&'a Clock>,
+    /// Of an analysis of locks all that is known.
+    pub(crate) knowledge: Option<&'a Knowledge>,
     /// What is remembered of it. It may be of several warps that access the same, and know the same.
     pub(crate) entry: Entry,
     pub(crate) site: &'a Site,
@@ -50,6 +53,7 @@ impl<'a> Accessor<'a> {
             lanes,
             clock,
             proxied: None,
+            knowledge: None,
             entry,
             site,
             access,
@@ -182,7 +186,7 @@ impl<'a> Accessor<'a> {
         if !(self.plainly_after(&row.write.entry) || own(&row.write)) {
             return false;
         }
-        let pattern = Pattern { entry: self.entry_of(lanes), shift };
+        let pattern = Pattern::new(self.entry_of(lanes), shift);
         match self.access {
             Access::Load => {
                 let same = row.read.shift == shift;
@@ -190,8 +194,9 @@ impl<'a> Accessor<'a> {
                     row.read = pattern;
                     return true;
                 }
-                same && (row.read.entry.merge(&pattern.entry)
-                    || self.takes_place(&mut row.read.entry, row.extra, lanes))
+                same && row.read.is_whole()
+                    && (row.read.entry.merge(&pattern.entry)
+                        || self.takes_place(&mut row.read.entry, row.extra, lanes))
             }
             Access::Store => {
                 let after = self.plainly_after(&row.read.entry) || own(&row.read);

@@ -4,6 +4,7 @@
 use crate::accessor::Accessor;
 use crate::global::byte_mask;
 use crate::half_rows::HALF_ROW;
+use crate::locks::Locks;
 use crate::race::Conflict;
 use crate::row::{Pattern, ROW, Row, is_aligned};
 use crate::runs::Run;
@@ -17,6 +18,8 @@ pub(crate) struct Checker<'a> {
     pub(crate) extras: &'a mut Extras,
     pub(crate) sites: &'a Sites,
     pub(crate) launches: &'a [Launch],
+    /// Of an analysis of locks who holds which.
+    pub(crate) locks: Option<&'a Locks>,
     /// With the element's address.
     pub(crate) conflict: Option<(Conflict, u64)>,
     /// Bytes that nobody has written were read, at this address by these lanes of a warp.
@@ -29,7 +32,7 @@ pub(crate) struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     pub(crate) fn new(extras: &'a mut Extras, sites: &'a Sites, launches: &'a [Launch]) -> Self {
-        Self { extras, sites, launches, conflict: None, unwritten: None, own: false, element: 0 }
+        Self { extras, sites, launches, locks: None, conflict: None, unwritten: None, own: false, element: 0 }
     }
 
     /// An access to the rows from that of the run's address on.
@@ -60,6 +63,9 @@ impl<'a> Checker<'a> {
         }
         let (count, shift) = (((next - at) / GRANULE) as usize, run.bytes.trailing_zeros() - WHOLE as u32);
         let lanes = run.lanes_of((at - run.address) >> run.bytes.trailing_zeros());
+        if row.has_readers() {
+            return self.read_words(row, (Row::cell_of(at), count, shift), lanes, by);
+        }
         if !row.is_in_cells() {
             return self.own && self.words(row, (Row::cell_of(at), count, shift), lanes, by);
         }
@@ -94,6 +100,7 @@ impl<'a> Checker<'a> {
                 && match row.is_in_words() {
                     true => self.own && self.mend_words(row, (lanes, shift), by),
                     false if row.is_in_half_rows() => self.mend_half_rows(row, (lanes, shift), by),
+                    false if row.has_readers() => self.mend_readers(row, (lanes, shift), by),
                     false => {
                         self.extras.split(row);
                         self.mend(row, (lanes, shift), by)
@@ -115,7 +122,7 @@ impl<'a> Checker<'a> {
             return false;
         }
         match by.access {
-            Access::Load if row.read.shift == shift => {
+            Access::Load if row.read.shift == shift && row.read.is_whole() => {
                 let over = |entry: &Entry| by.plainly_after(entry) || by.repeats(entry, lanes);
                 self.extras.keep_read(&mut row.extra, row.read.entry, over);
                 row.read.entry = by.entry_of(lanes);
@@ -127,7 +134,7 @@ impl<'a> Checker<'a> {
                     && (before(&row.read.entry) || own(&row.read));
                 if all {
                     self.extras.release_row(row);
-                    let write = Pattern { entry: by.entry_of(lanes), shift };
+                    let write = Pattern::new(by.entry_of(lanes), shift);
                     *row = Row { write, ..Row::default() };
                 }
                 all
@@ -138,7 +145,7 @@ impl<'a> Checker<'a> {
 
     /// A row that was split is in one piece again, if all of it is written over.
     fn mend(&mut self, row: &mut Row, (lanes, shift): (u32, u8), by: &Accessor<'_>) -> bool {
-        let write = Pattern { entry: by.entry_of(lanes), shift };
+        let write = Pattern::new(by.entry_of(lanes), shift);
         let (cells, mut extras) = (self.extras.cells(row.split), 0);
         for (at, cell) in (0..).step_by(GRANULE as usize).zip(cells) {
             if !by.replaces(self.extras, cell, (write.lanes_of(at), shift.min(WHOLE))) {

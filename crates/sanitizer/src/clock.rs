@@ -398,37 +398,8 @@ impl Clock {
     }
 }
 
-/// What is known for accesses through the generic proxy, and for those through the async proxy: of the latter only what
-/// a `fence.proxy.async` has passed on.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Knowledge {
-    pub(crate) generic: Arc<Clock>,
-    pub(crate) proxied: Arc<Clock>,
-}
-
-impl Knowledge {
-    /// Everything until a time, through every proxy.
-    pub(crate) fn all_until(time: Time) -> Self {
-        let clock = Arc::new(Clock::all_until(time));
-        Self { generic: Arc::clone(&clock), proxied: clock }
-    }
-
-    pub(crate) fn join(&mut self, other: &Self) {
-        join(&mut self.generic, &other.generic);
-        join(&mut self.proxied, &other.proxied);
-    }
-
-    pub(crate) fn learn(&mut self, cta: u32, warp: u16, mask: u32, time: Time) {
-        Arc::make_mut(&mut self.generic).learn(cta, warp, mask, time);
-    }
-
-    /// Whether both are the very same.
-    pub(crate) fn same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.generic, &other.generic) && Arc::ptr_eq(&self.proxied, &other.proxied)
-    }
-}
-
-fn join(clock: &mut Arc<Clock>, other: &Arc<Clock>) {
+/// Joins a clock that others may have into one that others may have.
+pub(crate) fn join(clock: &mut Arc<Clock>, other: &Arc<Clock>) {
     if Arc::ptr_eq(clock, other) || clock.covers(other) {
         return;
     }

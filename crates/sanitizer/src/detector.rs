@@ -2,9 +2,11 @@
 
 use crate::accessor::Accessor;
 use crate::check::Checker;
-use crate::clock::{Clock, Knowledge, Time};
+use crate::clock::{Clock, Time};
 use crate::diagnose;
 use crate::global::{Global, PAGE};
+use crate::knowledge::Knowledge;
+use crate::locks::Locks;
 use crate::observed::Observed;
 use crate::race::Conflict;
 use crate::release::{Home, Released};
@@ -17,6 +19,7 @@ use crate::trail::{Record, Step, Trails};
 use machine::fault::Access;
 use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, WINDOW_SIZE};
 use machine::observe::{Event, Issue};
+use memory_model::event::Scope;
 use ptx::module::{Checked, Module};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -35,10 +38,18 @@ pub(crate) struct Detector {
     /// What was released to each cluster's barrier, by the parity of the phase, and the last such parity.
     pub(crate) clusters: FxHashMap<u32, (bool, [Released; 2])>,
     pub(crate) reports: Reports,
+    /// Bad accesses at different instructions after which kernels go on.
+    pub(crate) forgives: usize,
+    /// Of an analysis of locks, which knows no races of the run itself.
+    pub(crate) locks: Option<Box<Locks>>,
     /// What threads did to synchronise, if that is recorded.
     trails: Option<Box<Trails>>,
     /// What was freed: start and bytes.
     pub(crate) freed: Vec<(u64, u64)>,
+    /// What was freed and is kept by a pool: start and bytes.
+    pub(crate) pooled: Vec<(u64, u64)>,
+    /// How often pools have given away memory, by its address.
+    pub(crate) taken: FxHashMap<u64, u32>,
     /// The bulk copy that is under way in each launch, and the one that has ended last.
     pub(crate) copies: FxHashMap<usize, BulkCopy>,
     pub(crate) last_copies: FxHashMap<usize, BulkCopy>,
@@ -81,6 +92,13 @@ impl Detector {
         Self { checks, time: 1, trails: checks.litmus.then(Box::default), ..Self::default() }
     }
 
+    /// One that looks into locks alone.
+    pub(crate) fn of_locks(checks: Checks) -> Self {
+        let Checks { locks, predict, .. } = checks;
+        let checks = Checks { locks, predict, ..Checks::default() };
+        Self { locks: Some(Box::default()), ..Self::new(checks) }
+    }
+
     /// The block of a launch.
     pub(crate) fn block(&mut self, launch: usize, index: [u32; 3]) -> &mut Block {
         let launch = &self.launches[launch];
@@ -121,15 +139,24 @@ impl Detector {
             warp: issue.first_warp as u16,
             site,
         };
+        if self.locks.is_some() {
+            return self.issue_by_locks((who, &what), issue);
+        }
+        self.issue_to((who, &what), issue, issue.masks);
+    }
+
+    /// The same as far as it is not the business of locks.
+    pub(crate) fn issue_to(&mut self, (who, what): (Who, &Site), issue: &Issue<'_>, masks: &[u32]) {
         match (what.action, &issue.access) {
             (Action::Access(kind), Some(access)) if !what.is_strong() => {
                 if !matches!(access.space, SpaceKind::Local | SpaceKind::Param) {
-                    self.weak(who, &what, access, (issue.masks, kind));
+                    self.weak(who, what, access, (masks, kind));
                 }
             }
             _ => issue.each_warp(|event| {
-                if event.mask != 0 {
-                    self.access(Who { warp: event.warp as u16, ..who }, &what, event);
+                let mask = masks[(event.warp - issue.first_warp) as usize];
+                if mask != 0 {
+                    self.access(Who { warp: event.warp as u16, ..who }, what, event);
                 }
             }),
         }
@@ -157,11 +184,8 @@ impl Detector {
                     self.plain(who, site, (target, bytes), event.mask, kind);
                 }
             }
-            Action::Unfollowed => {
-                let lane = event.mask.trailing_zeros().min(31);
-                let target = self.target(who, access.space, access.addresses[lane as usize]);
-                self.forget_around(target);
-            }
+            // What they access is told by itself.
+            Action::Told(_) | Action::Texture | Action::Product => {}
             Action::AsyncAccess(kind) => self.async_access(who, site, access, event.mask, kind),
             Action::Copy => self.warp(who).source = access.addresses.to_vec(),
             _ => self.instruction(who, event.mask),
@@ -194,8 +218,9 @@ impl Detector {
 
     /// An access of lanes one after the other; the first one's is at the target.
     pub(crate) fn touch_run(&mut self, who: Who, by: &Accessor<'_>, target: Target, run: Run) {
-        let Self { blocks, global, extras, sites, launches, .. } = self;
+        let Self { blocks, global, extras, sites, launches, locks, .. } = self;
         let mut checker = Checker::new(extras, sites, launches);
+        checker.locks = locks.as_deref();
         match target {
             Target::Private => return,
             // Nothing is there: the access will fault.
@@ -253,24 +278,6 @@ impl Detector {
         }
     }
 
-    /// What lies around counts as written: the instruction's own bytes are not followed.
-    fn forget_around(&mut self, target: Target) {
-        match target {
-            Target::Shared(cta, _) => {
-                let Self { blocks, launches, extras, .. } = self;
-                let block = block_of(blocks, launches, cta);
-                block.all_written = true;
-                block.shared.iter_mut().for_each(|row| extras.mark_written(row));
-            }
-            Target::Global(address) => {
-                if let Some((start, bytes)) = self.reports.allocation_of(address) {
-                    self.global.mark_written(&mut self.extras, start, bytes);
-                }
-            }
-            Target::Private => {}
-        }
-    }
-
     /// A race, or bytes that nobody wrote.
     pub(crate) fn found(
         &mut self,
@@ -280,6 +287,9 @@ impl Detector {
         conflict: Option<(Conflict, u64)>,
         unwritten: Option<(u64, u16, u32)>,
     ) {
+        if let Some((conflict, at)) = conflict.filter(|_| self.locks.is_some()) {
+            return self.suspect(who, &conflict, target.at(at), bytes);
+        }
         if let Some((conflict, at)) = conflict.filter(|_| self.checks.race) {
             let later = &conflict.later;
             let warp = if later.is_of_threads() { later.warps.trailing_zeros() as u16 } else { who.warp };
@@ -299,7 +309,12 @@ impl Detector {
         who.site = swap.site;
         for lane in lanes_of(swap.mask) {
             let target = self.generic_target(who, swap.addresses[lane as usize]);
-            let kind = if lanes.mask >> lane & 1 != 0 { Access::Atomic } else { Access::Load };
+            let swapped = lanes.mask >> lane & 1 != 0;
+            if self.locks.is_some() {
+                self.swapped_by_locks(who, (target, swap.bytes.into()), lane, swapped);
+                continue;
+            }
+            let kind = if swapped { Access::Atomic } else { Access::Load };
             self.strong(who, 1 << lane, (target, swap.bytes.into()), kind);
         }
     }
@@ -310,6 +325,7 @@ impl Detector {
             return;
         }
         let site = *self.sites.get(who.site);
+        self.launches[who.launch].talks |= site.scope >= Scope::Gpu;
         // What orders is an element: vectors are as many operations.
         let count = (bytes / u64::from(site.element)).max(1);
         let elements = (0..count).map(|element| target.plus(element * u64::from(site.element)));
@@ -414,9 +430,16 @@ impl Detector {
         self.trails.is_some()
     }
 
-    /// What a thread has done since a time, if that is recorded.
-    pub(crate) fn steps(&self, thread: (u32, u16, u32), since: Time) -> Vec<Record> {
-        self.trails.as_ref().map_or_else(Vec::new, |trails| trails.since(thread, since))
+    /// What two threads have done since a time, if that is recorded; of the first one without stores and atomics that a third
+    /// thread's store has followed.
+    pub(crate) fn steps(&self, threads: [(u32, u16, u32); 2], since: Time) -> (Vec<Record>, Vec<Record>) {
+        let Some(trails) = &self.trails else { return Default::default() };
+        let [mut earlier, later] = threads.map(|thread| trails.since(thread, since));
+        earlier.retain(|record| match record.step {
+            Step::Access { key, .. } => !trails.stored(key, record.time, threads),
+            Step::Fence | Step::Barrier(_) => true,
+        });
+        (earlier, later)
     }
 
     /// A strong read takes its value from a strong write.
@@ -531,6 +554,7 @@ impl Detector {
         }
         // What it does comes later than anything that it knows.
         self.tick();
+        launch.began = self.time;
         self.launches.push(launch);
         self.launches.len() - 1
     }
@@ -547,6 +571,9 @@ impl Detector {
 
     /// A CTA is over: nobody can reach its shared memory any more.
     pub(crate) fn block_done(&mut self, cta: u32) {
+        if let Some(locks) = &mut self.locks {
+            locks.cta_done(cta, self.time);
+        }
         if let Some(block) = self.blocks.remove(&cta) {
             for mut row in block.shared {
                 self.extras.release_row(&mut row);
@@ -575,6 +602,17 @@ impl Target {
             Self::Global(address) => Self::Global(address + bytes),
             Self::Shared(cta, place) => Self::Shared(cta, place + bytes),
             Self::Private => Self::Private,
+        }
+    }
+
+    /// The location of a [key](Self::key).
+    pub(crate) fn of_key(key: u64) -> Self {
+        match key >> 63 {
+            0 => Self::Global(key),
+            _ => {
+                let cta = (key & !(1 << 63)) >> RANK_SHIFT;
+                Self::Shared(cta as u32, key & ((1 << RANK_SHIFT) - 1))
+            }
         }
     }
 

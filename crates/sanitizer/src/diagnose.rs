@@ -8,9 +8,10 @@ use crate::report::{Actor, Allocation, Misuse, Report};
 use crate::shadow::Entry;
 use crate::site::{Action, DRIVER, Site};
 use crate::state::{Failure, home_of, launch_of};
+use abi::names::demangled;
 use machine::Location;
 use machine::fault::Access;
-use machine::observe::Lanes;
+use machine::observe::{Lanes, Placed};
 use memory_model::event::{Order, Scope};
 
 /// What is missing between two accesses.
@@ -34,12 +35,16 @@ pub(crate) enum Missing {
     MixedSize,
     /// A fence between the generic and the async proxy.
     ProxyFence,
+    /// A launch of its own for lookups.
+    TextureProxy,
     /// Waiting for an asynchronous copy.
     CopyWait,
     /// CTAs of a launch, with nothing between them.
     Synchronisation,
     /// Launches that nothing orders.
     LaunchOrder,
+    /// The later launch may begin before the earlier one is over.
+    GridWait,
 }
 
 impl Missing {
@@ -54,9 +59,11 @@ impl Missing {
             Self::Scope => "scope",
             Self::MixedSize => "mixed-size",
             Self::ProxyFence => "proxy-fence",
+            Self::TextureProxy => "texture-proxy",
             Self::CopyWait => "copy-wait",
             Self::Synchronisation => "synchronisation",
             Self::LaunchOrder => "launch-order",
+            Self::GridWait => "grid-wait",
         }
     }
 
@@ -72,8 +79,10 @@ impl Missing {
             Self::Scope => "a wider scope: that of one operation does not contain the other's thread".into(),
             Self::MixedSize => "operations of equal size: strong operations that overlap in part are no exception".into(),
             Self::ProxyFence => "fence.proxy.async between the access through the generic proxy and the asynchronous one".into(),
-            Self::CopyWait => "waiting for the asynchronous copy: cp.async.wait_group or wait_all, the mbarrier that it tells, or cp.async.bulk.wait_group, and then a barrier for other threads".into(),
+            Self::TextureProxy => "a launch between them: texture lookups need not see what their own kernel has written".into(),
+            Self::CopyWait => "waiting for the asynchronous operation: cp.async.wait_group or wait_all, the mbarrier that it tells, cp.async.bulk.wait_group, or wgmma.wait_group, and then a barrier for other threads".into(),
             Self::Synchronisation => "synchronisation between the CTAs: a release and an acquire of .gpu scope, or another launch".into(),
+            Self::GridWait => "griddepcontrol.wait (cudaGridDependencySynchronize) before the access: the kernel may begin before the one before it has ended".into(),
             Self::LaunchOrder => "an order of the two launches or copies: the same stream, an event, or a synchronisation of the host".into(),
         }
     }
@@ -115,13 +124,20 @@ fn actor(detector: &Detector, entry: &Entry, what: String) -> Actor {
         location,
         block: launch.map_or([0; 3], |launch| launch.block_of(entry.cta)),
         thread: launch.map_or([0; 3], |launch| launch.thread(warp, first_lane(entry.lanes))),
+        host: launch.and_then(|launch| launch.host.as_ref()).map_or_else(Vec::new, |host| host()),
     }
+}
+
+/// A lane that executes an instruction now.
+pub(crate) fn actor_at(detector: &Detector, who: Who, lanes: u32, what: String) -> Actor {
+    actor(detector, &Entry::of_lanes(1, who.home.cta, who.warp, lanes, who.site), what)
 }
 
 fn verb(site: &Site, access: Access) -> &'static str {
     match (site.action, access) {
-        (Action::Copy | Action::None, Access::Load) => "asynchronous read",
-        (Action::Copy | Action::None | Action::AsyncAccess(_), _) => "asynchronous write",
+        (Action::Texture, _) => "texture lookup",
+        (Action::Copy | Action::None | Action::Product, Access::Load) => "asynchronous read",
+        (Action::Copy | Action::None | Action::Product | Action::AsyncAccess(_), _) => "asynchronous write",
         (_, Access::Load) => "read",
         (_, Access::Store) => "write",
         (_, Access::Atomic) => "atomic operation",
@@ -141,13 +157,17 @@ fn described(site: &Site, access: Access, bytes: Option<u64>) -> String {
 
 fn access_of(site: &Site) -> Access {
     match site.action {
-        Action::Access(access) | Action::Rows { access, .. } | Action::AsyncAccess(access) => access,
+        Action::Access(access)
+        | Action::Rows { access, .. }
+        | Action::AsyncAccess(access)
+        | Action::Told(access) => access,
+        Action::Texture | Action::Product => Access::Load,
         Action::CompareAndSwap => Access::Atomic,
         _ => Access::Store,
     }
 }
 
-fn line_of(detector: &Detector, site: u32) -> Option<u32> {
+pub(crate) fn line_of(detector: &Detector, site: u32) -> Option<u32> {
     Some(location_of(detector, detector.sites.get(site)).ptx?.line)
 }
 
@@ -163,6 +183,9 @@ fn location_of(detector: &Detector, site: &Site) -> Location {
 fn missing(detector: &mut Detector, who: Who, conflict: &Conflict) -> (Missing, Option<u32>) {
     let (earlier, later) = (&conflict.earlier, &conflict.later);
     let (a, b) = (*detector.sites.get(earlier.site()), *detector.sites.get(later.site()));
+    if conflict.why == Why::Proxy && b.action == Action::Texture {
+        return (Missing::TextureProxy, None);
+    }
     if conflict.why == Why::Proxy {
         return (Missing::ProxyFence, None);
     }
@@ -173,11 +196,12 @@ fn missing(detector: &mut Detector, who: Who, conflict: &Conflict) -> (Missing, 
     if a.is_strong() && b.is_strong() {
         return (if a.element != b.element { Missing::MixedSize } else { Missing::Scope }, None);
     }
-    let launches = &detector.launches;
-    let other_launch = launch_of(launches, earlier.cta).map(|launch| launch.first)
-        != launch_of(launches, later.cta).map(|launch| launch.first);
-    if other_launch {
-        return (Missing::LaunchOrder, None);
+    let mut launches = [earlier, later].map(|entry| launch_of(&detector.launches, entry.cta));
+    launches.sort_by_key(|launch| launch.map(|launch| launch.first));
+    if let [Some(first), Some(second)] = launches
+        && first.first != second.first
+    {
+        return (if second.early { Missing::GridWait } else { Missing::LaunchOrder }, None);
     }
     let same_warp = same_cta && later.is_of_threads() && earlier.warps == later.warps;
     if same_warp && earlier.time == later.time && earlier.site() == later.site() {
@@ -212,7 +236,7 @@ fn missing(detector: &mut Detector, who: Who, conflict: &Conflict) -> (Missing, 
     (Missing::Synchronisation, None)
 }
 
-fn place(target: Target) -> String {
+pub(crate) fn place(target: Target) -> String {
     match target {
         Target::Global(address) => format!("global memory at {address:#x}"),
         Target::Shared(_, place) => format!("shared memory at {place:#x}"),
@@ -220,10 +244,29 @@ fn place(target: Target) -> String {
     }
 }
 
-fn allocation(detector: &Detector, target: Target) -> Option<Allocation> {
-    let Target::Global(address) = target else { return None };
-    let (start, bytes) = detector.reports.allocation_of(address)?;
-    Some(Allocation { start, bytes, offset: address - start })
+/// What an access of a CTA's threads is in: a variable that its code can name, or memory that was allocated.
+fn allocation(detector: &Detector, cta: u32, target: Target) -> Option<Allocation> {
+    let (shared, address) = match target {
+        Target::Global(address) => (false, address),
+        Target::Shared(_, place) => (true, place),
+        Target::Private => return None,
+    };
+    let of = launch_of(&detector.launches, cta)?;
+    let module = detector.modules.get(of.module as usize);
+    let declared = |placed: &Placed| Some(&module?.variables[placed.variable.index()]);
+    let around = |placed: &&Placed| {
+        let bytes = declared(placed).map_or(0, |variable| variable.size);
+        // What has no size goes on to the end.
+        let inside = |offset| bytes == 0 || offset < bytes;
+        placed.shared == shared && address.checked_sub(placed.start).is_some_and(inside)
+    };
+    let placed = of.variables.iter().filter(around).max_by_key(|placed| placed.start);
+    if let Some((placed, variable)) = placed.and_then(|placed| Some((placed, declared(placed)?))) {
+        let (name, start, bytes) = (demangled(&variable.name), placed.start, variable.size);
+        return Some(Allocation { variable: Some(name), start, bytes, offset: address - start });
+    }
+    let (start, bytes) = detector.reports.allocation_of(address).filter(|_| !shared)?;
+    Some(Allocation { variable: None, start, bytes, offset: address - start })
 }
 
 /// Reports a race.
@@ -249,14 +292,14 @@ pub(crate) fn race(detector: &mut Detector, who: Who, conflict: &Conflict, targe
     let lane = first_lane(conflict.later.lanes);
     let (since, of) = (conflict.earlier.time, (conflict.earlier.cta, conflict.later.cta));
     let (warp, other) = thread_of(detector, who, &conflict.earlier, lane);
-    let trails = (detector.steps((of.0, warp, other), since), detector.steps((of.1, who.warp, lane), since));
+    let trails = detector.steps([(of.0, warp, other), (of.1, who.warp, lane)], since);
     let shared = matches!(target, Target::Shared(..));
     let homes = [of.0, of.1].map(|cta| home_of(&detector.launches, cta));
     let one_cluster = matches!(homes, [Some(a), Some(b)] if a.shares(b, Scope::Cluster));
     let race = litmus::Race { actors: &actors, sites: (&a, &b), shared, one_cluster, trails };
     let litmus = of_kernels.then(|| litmus::of_race(&race, &detector.sites));
     let (missing, allocation) =
-        (Some((missing.name(), missing.sentence(flag))), allocation(detector, target));
+        (Some((missing.name(), missing.sentence(flag))), allocation(detector, conflict.later.cta, target));
     let litmus = litmus.flatten();
     let report = Report { missing, allocation, litmus, ..Report::new("race", title, actors) };
     detector.reports.add(key, || report);
@@ -265,10 +308,9 @@ pub(crate) fn race(detector: &mut Detector, who: Who, conflict: &Conflict, targe
 /// Reports a read of bytes that nobody wrote.
 pub(crate) fn unwritten(detector: &mut Detector, who: Who, lanes: u32, target: Target, bytes: u64) {
     let key = ("unwritten", who.site, who.site);
-    let entry = Entry::of_lanes(1, who.home.cta, who.warp, lanes, who.site);
     let site = *detector.sites.get(who.site);
-    let actor = actor(detector, &entry, described(&site, Access::Load, Some(bytes)));
-    let allocation = allocation(detector, target);
+    let actor = actor_at(detector, who, lanes, described(&site, Access::Load, Some(bytes)));
+    let allocation = allocation(detector, who.home.cta, target);
     let title = format!("read of {bytes} bytes of {} that nobody has written", place(target));
     detector.reports.add(key, || Report { allocation, ..Report::new("unwritten", title, vec![actor]) });
 }
@@ -301,10 +343,26 @@ pub(crate) fn misuse(detector: &mut Detector, launch: usize, lanes: &[Lanes], mi
         if i < 2 {
             sites[i] = who.site;
         }
-        let entry = Entry::of_lanes(1, who.home.cta, who.warp, lanes.mask, who.site);
         let described = format!("lanes {:#010x} of warp {}", lanes.mask, lanes.warp);
-        actors.push(actor(detector, &entry, described));
+        actors.push(actor_at(detector, who, lanes.mask, described));
     }
     let report = Report::new(kind, title, actors);
     detector.reports.add((kind, sites[0], sites[1]), || report);
+}
+
+/// What is told of two accesses of which locks have shown something.
+pub(crate) fn pair(
+    detector: &Detector,
+    kind: &'static str,
+    conflict: &Conflict,
+    (target, bytes): (Target, u64),
+    missing: (&'static str, String),
+) -> Report {
+    let [a, b] = [&conflict.earlier, &conflict.later].map(|entry| *detector.sites.get(entry.site()));
+    let later = described(&b, conflict.later_access, Some(bytes));
+    let earlier = format!("earlier {}", described(&a, access_of(&a), None));
+    let title = format!("{later} and {} of {}", earlier, place(target));
+    let actors = vec![actor(detector, &conflict.later, later), actor(detector, &conflict.earlier, earlier)];
+    let (missing, allocation) = (Some(missing), allocation(detector, conflict.later.cta, target));
+    Report { missing, allocation, ..Report::new(kind, title, actors) }
 }

@@ -1,6 +1,7 @@
 //! The shadow of global memory: pages of rows, made when somebody first accesses them. A page that was only copied as a
 //! whole has one row that stands for all.
 
+use crate::clock::Time;
 use crate::row::{ROW, Row};
 use crate::shadow::{Cell, Extras, GRANULE};
 use rustc_hash::FxHashMap;
@@ -78,8 +79,16 @@ impl Global {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn row(&mut self, address: u64) -> &mut Row {
         &mut self.page(Self::page_of(address))[Self::index(address)]
+    }
+
+    /// Whether a byte was written since a time, or may have been.
+    pub(crate) fn written_since(&mut self, extras: &mut Extras, address: u64, time: Time) -> bool {
+        extras.with_cell(self.row(address), address, |extras, cell| {
+            cell.write.time >= time || cell.is_divided() || extras.is_split(cell)
+        })
     }
 
     /// The bytes of a range are written now; who accessed them stays known.

@@ -15,7 +15,7 @@ impl Row {
     /// The halves of one that is in one piece and has no other reads.
     fn half_rows(&self) -> [Self; 2] {
         let half = |at| {
-            let of = |pattern: &Pattern| Pattern { entry: pattern.at(at), shift: pattern.shift };
+            let of = |pattern: &Pattern| Pattern::new(pattern.at(at), pattern.shift);
             Self { write: of(&self.write), read: of(&self.read), ..*self }
         };
         [half(0), half(HALF_ROW)]
@@ -27,7 +27,8 @@ impl Checker<'_> {
     pub(crate) fn half(&mut self, row: &mut Row, at: u64, run: &Run, by: &Accessor<'_>) -> bool {
         let bytes = run.count > 1 && run.bytes < GRANULE && is_aligned(at, HALF_ROW);
         let Some(pattern) = run.pattern_at(at).filter(|_| bytes && by.is_plain()) else { return false };
-        if !row.is_in_half_rows() && (row.split != 0 || row.extra != 0) {
+        let simple = row.split == 0 && row.extra == 0 && (row.read.is_whole() || !row.read.entry.exists());
+        if !row.is_in_half_rows() && !simple {
             return false;
         }
         if !row.is_in_half_rows() {
@@ -47,7 +48,7 @@ impl Checker<'_> {
         by: &Accessor<'_>,
     ) -> bool {
         let mut halves = *self.extras.half_rows.get(row.number());
-        let write = Pattern { entry: by.entry_of(lanes), shift };
+        let write = Pattern::new(by.entry_of(lanes), shift);
         let after = |(at, half)| by.quickly_row(half, (write.lanes_of(at), shift));
         let all = (0..).step_by(HALF_ROW as usize).zip(&mut halves).all(after);
         if all {

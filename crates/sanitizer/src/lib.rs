@@ -11,18 +11,20 @@
 //!
 //! | file | what it alone knows |
 //! | --- | --- |
-//! | `clock` | what a thread knows of others, folded along the launch hierarchy |
+//! | `clock`, `knowledge` | what a thread knows of others, folded along the launch hierarchy |
 //! | `release` | what a location carries for those who acquire, by scope |
 //! | `observed` | which strong writes were observed, for later accesses of their location |
 //! | `polls` | strong reads that say nothing new |
 //! | `site` | what an instruction is to the memory model |
 //! | `runs` | which lanes access memory one after the other |
-//! | `shadow`, `pool`, `row`, `words`, `half_rows`, `reads`, `global` | who accessed every byte last |
+//! | `shadow`, `pool`, `row`, `words`, `readers`, `half_rows`, `reads`, `global` | who accessed every byte last |
 //! | `state` | threads, CTAs, launches |
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
 //! | `detector`, `weak`, `scattered`, `strong`, `counters` | accesses of warps; those without an order, the usual ones with one |
 //! | `order` | fences, barriers, mbarriers |
-//! | `copies` | asynchronous copies |
+//! | `copies`, `told` | asynchronous copies; accesses that no instruction names by an address for each lane |
+//! | `locks`, `guarded`, `predict` | locks and critical sections; accesses of who holds some; what follows for other orders |
+//! | `detectors`, `queue` | who is told; the same on a host thread of its own |
 //! | `heap` | allocations, use after free, leaks |
 //! | `diagnose`, `litmus`, `trail`, `report`, `suppress` | what people are told |
 //!
@@ -35,16 +37,23 @@ mod clock;
 mod copies;
 mod counters;
 mod detector;
+mod detectors;
 mod diagnose;
 mod global;
+mod guarded;
 mod half_rows;
 mod heap;
+mod knowledge;
 mod litmus;
+mod locks;
 mod observed;
 mod order;
 mod polls;
 mod pool;
+mod predict;
+mod queue;
 mod race;
+mod readers;
 mod reads;
 mod release;
 mod report;
@@ -56,25 +65,29 @@ mod site;
 mod state;
 mod strong;
 mod suppress;
+mod told;
 mod trail;
 mod weak;
 mod words;
 
-pub use report::{Actor, Allocation, Checks, Report, Seen};
+pub use detectors::{Moment, Shape};
+pub use report::{Actor, Allocation, Checks, Host, Report, Seen};
 pub use suppress::Suppressions;
 
-use clock::Knowledge;
 use detector::Detector;
+use detectors::Detectors;
 use machine::fault::Access;
-use machine::observe::{Happening, Issue, Observer};
-use machine::{Fault, SchedulerKind};
+use machine::observe::{Happening, Issue, Lanes, Observer};
+use machine::{Fault, SchedulerKind, Trap};
 use ptx::module::{Checked, FuncId, Module};
+use queue::Queue;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A run that is watched: all launches of a process, or of one command.
 #[derive(Default)]
 pub struct Sanitizer {
-    detector: Mutex<Detector>,
+    detectors: Arc<Mutex<Detectors>>,
+    queue: Option<Queue>,
 }
 
 impl std::fmt::Debug for Sanitizer {
@@ -83,128 +96,139 @@ impl std::fmt::Debug for Sanitizer {
     }
 }
 
-/// The shape of a launch.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape<'a> {
-    /// The kernel's name.
-    pub kernel: &'a str,
-    /// CTAs in each dimension.
-    pub grid: [u32; 3],
-    /// Threads of a CTA in each dimension.
-    pub block: [u32; 3],
-    /// CTAs of a cluster in each dimension; ones if there are none.
-    pub cluster: [u32; 3],
-}
-
-/// What happens before a launch: a point in the order of launches, streams, events and the host.
-#[derive(Clone, Debug, Default)]
-pub struct Moment(Knowledge);
+/// What `griddepcontrol.wait` waits for, once it is complete.
+pub type Whole = Arc<dyn Fn() -> Moment + Send + Sync>;
 
 /// One launch, as an observer of the machine. Run it on one host thread.
-#[derive(Debug)]
 pub struct Watch<'a> {
     sanitizer: &'a Sanitizer,
     launch: usize,
     module: u32,
+    whole: Option<Whole>,
+}
+
+impl std::fmt::Debug for Watch<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch").field("launch", &self.launch).finish_non_exhaustive()
+    }
 }
 
 impl Sanitizer {
     /// Nothing has been found yet.
     pub fn new(checks: Checks, suppressions: Suppressions) -> Self {
-        let mut detector = Detector::new(checks);
-        detector.reports.suppressions = suppressions;
-        Self { detector: Mutex::new(detector) }
+        let mut of_run = Detector::new(checks);
+        of_run.reports.suppressions = suppressions;
+        let of_locks = (checks.locks || checks.predict).then(|| Box::new(Detector::of_locks(checks)));
+        Self { detectors: Arc::new(Mutex::new(Detectors { of_run, of_locks })), queue: None }
     }
 
-    fn detector(&self) -> MutexGuard<'_, Detector> {
-        self.detector.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The same that judges on a host thread of its own, if there is more than one: what is found while a launch runs is
+    /// found later. An analysis of locks has to look at memory at once.
+    #[must_use]
+    pub fn in_background(self) -> Self {
+        let alone = self.detectors().of_locks.is_none();
+        let queue = if alone { Queue::new(Arc::clone(&self.detectors)) } else { None };
+        Self { queue, ..self }
+    }
+
+    /// The same where kernels go on after bad accesses, at so many different instructions.
+    pub fn keeping_going(self, most: usize) -> Self {
+        self.detectors().of_run.forgives = most;
+        self
+    }
+
+    /// Everybody, who have judged everything that was told.
+    fn detectors(&self) -> MutexGuard<'_, Detectors> {
+        if let Some(queue) = &self.queue {
+            queue.settle();
+        }
+        self.detectors.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it looks for races.
+    pub fn looks_for_races(&self) -> bool {
+        self.detectors().of_run.checks.race
     }
 
     /// A launch begins, after everything that has happened so far.
     pub fn begin(&self, module: &Arc<Checked<Module>>, shape: Shape<'_>) -> Watch<'_> {
-        let moment = Moment(self.detector().after_everything());
-        self.begin_after(module, shape, &moment)
+        self.begin_after(module, shape, &self.now())
     }
 
     /// A launch begins, after a moment.
     pub fn begin_after(&self, module: &Arc<Checked<Module>>, shape: Shape<'_>, after: &Moment) -> Watch<'_> {
-        let mut detector = self.detector();
-        let known = detector.modules.iter().position(|known| Arc::ptr_eq(known, module));
-        let number = match known {
-            Some(number) => number as u32,
-            None => {
-                detector.modules.push(Arc::clone(module));
-                detector.sites.add(module)
-            }
-        };
-        let first = detector.next_cta();
-        let launch = detector.begin(state::Launch {
-            kernel: shape.kernel.to_owned(),
-            module: number,
-            grid: shape.grid,
-            threads: shape.block.iter().product(),
-            block: shape.block,
-            cluster: shape.cluster,
-            first,
-            knowledge: after.0.clone(),
-            ended: None,
-        });
-        Watch { sanitizer: self, launch, module: number }
+        let (launch, module) = self.detectors().begin(module, shape, after);
+        Watch { sanitizer: self, launch, module, whole: None }
     }
 
     /// Now: after everything that has happened so far.
     pub fn now(&self) -> Moment {
-        Moment(self.detector().after_everything())
+        self.detectors().moment(|detector, _| detector.after_everything())
     }
 
     /// The host has allocated memory, which nobody has written.
     pub fn allocated(&self, address: u64, bytes: u64) {
-        self.detector().allocated(address, bytes, false);
+        self.detectors().each(|detector| detector.allocated(address, bytes, false));
     }
 
     /// The host has freed memory.
     pub fn freed(&self, address: u64) {
-        self.detector().freed(address);
+        self.detectors().each(|detector| detector.freed(address));
+    }
+
+    /// How often a pool has given away memory at an address.
+    pub fn times_taken(&self, address: u64) -> u32 {
+        self.detectors().of_run.times_taken(address)
+    }
+
+    /// Memory is freed that a pool keeps, so that accesses still find it; when that was asked for it had been given away so often.
+    pub fn gave_back(&self, address: u64, bytes: u64, times: u32) {
+        self.detectors().of_run.gave_back(address, bytes, times);
+    }
+
+    /// A pool has given memory away.
+    pub fn taken(&self, address: u64, bytes: u64) {
+        self.detectors().of_run.taken(address, bytes);
     }
 
     /// A copy or a fill that the program asked for reads and writes memory, after a moment. What comes after it.
     pub fn copied(&self, name: &str, ranges: &[(u64, u64, Access)], after: &Moment) -> Moment {
-        Moment(self.detector().driver_copied(name, ranges, &after.0))
+        self.detectors().copied(name, ranges, after)
     }
 
     /// Memory was written by means that are not followed.
     pub fn written(&self, address: u64, bytes: u64) {
-        self.detector().written(address, bytes);
+        self.detectors().each(|detector| detector.written(address, bytes));
     }
 
     /// How what is found from now on is seen.
     pub fn seeing(&self, seen: Seen) {
-        self.detector().reports.seen = seen;
+        self.detectors().of_run.reports.seen = seen;
     }
 
     /// A launch ended with a fault: what more is known about it.
     pub fn fault(&self, fault: &Fault) {
-        self.detector().fault(fault);
+        self.detectors().of_run.fault(fault);
     }
 
     /// The run is over: what is still allocated has leaked.
     pub fn finish(&self) {
-        self.detector().leaks();
+        self.detectors().of_run.leaks();
     }
 
     /// How much was found so far: the number only grows.
     pub fn found(&self) -> usize {
-        self.detector().reports.pairs()
+        self.detectors().of_run.reports.pairs()
     }
 
     /// What was found last, at the pair of instructions where that was.
     pub fn latest(&self) -> Option<Report> {
-        self.detector().reports.latest().cloned()
+        self.detectors().of_run.reports.latest().cloned()
     }
 
     /// What was found so far.
     pub fn reports(&self) -> Vec<Report> {
-        self.detector().reports.all()
+        self.detectors().of_run.reports.all()
     }
 }
 
@@ -219,45 +243,73 @@ pub fn other_schedules(all: u32) -> impl Iterator<Item = SchedulerKind> {
 }
 
 impl Watch<'_> {
+    /// The same of a launch that may have begun before what is before it was over, and knows of that only behind
+    /// `griddepcontrol.wait`.
+    pub fn begun_early(self, whole: Whole) -> Self {
+        self.sanitizer.detectors().each(|detector| detector.launches[self.launch].early = true);
+        Self { whole: Some(whole), ..self }
+    }
+
+    /// Bytes between these addresses are other ones than when the launch began. What of them nothing that is watched has written,
+    /// the program has, meanwhile.
+    pub fn changed(&self, ranges: &[(u64, u64)]) {
+        self.sanitizer.detectors().changed(self.launch, ranges);
+    }
+
+    /// Where on the host the kernel was launched.
+    pub fn launched_at(&self, host: &Host) {
+        let keep = |detector: &mut Detector| detector.launches[self.launch].host = Some(Arc::clone(host));
+        self.sanitizer.detectors().each(keep);
+    }
+
     /// The launch is over. What comes after it is after this moment, if it is ordered after the launch.
     pub fn end(self) -> Moment {
-        let mut detector = self.sanitizer.detector();
-        detector.finish_copy(self.launch, None);
-        detector.end(self.launch);
-        Moment(detector.after_launch(self.launch))
-    }
-}
-
-impl Moment {
-    /// What is after both.
-    pub fn join(&mut self, other: &Self) {
-        self.0.join(&other.0);
+        self.sanitizer.detectors().end(self.launch)
     }
 }
 
 impl Observer for Watch<'_> {
     fn issue(&self, issue: &Issue<'_>) {
         if issue.masks.iter().any(|mask| *mask != 0) {
-            let mut detector = self.sanitizer.detector();
-            if !detector.copies.is_empty() {
-                detector.finish_copy(self.launch, None);
+            match &self.sanitizer.queue {
+                Some(queue) => queue.issue(self.launch, issue),
+                None => self.sanitizer.detectors().issue(self.launch, issue),
             }
-            detector.issue(self.launch, issue);
         }
     }
 
     fn watches(&self, function: FuncId, instruction: u32) -> bool {
-        let detector = self.sanitizer.detector();
-        let site = detector.sites.get(detector.sites.id(self.module, function, instruction));
+        let sites = &self.sanitizer.detectors().of_run.sites;
+        let site = sites.get(sites.id(self.module, function, instruction));
         site.action != site::Action::None
     }
 
-    fn happening(&self, happening: &Happening<'_>) {
-        let mut detector = self.sanitizer.detector();
-        let continues = matches!(happening, Happening::BulkAccess { .. } | Happening::Mbarrier { .. });
-        if !continues {
+    fn forgives(&self) -> bool {
+        let of_run = &self.sanitizer.detectors().of_run;
+        of_run.checks.memory && of_run.forgives > 0
+    }
+
+    fn forgive(&self, trap: &Trap, lanes: Lanes) -> bool {
+        let mut detectors = self.sanitizer.detectors();
+        detectors.each(|detector| {
             detector.finish_copy(self.launch, None);
+        });
+        detectors.of_run.forgive(self.launch, trap, lanes)
+    }
+
+    fn happening(&self, happening: &Happening<'_>) {
+        let whole = match (happening, &self.whole) {
+            (Happening::GridsComplete(lanes), Some(whole)) => Some((*lanes, whole())),
+            _ => None,
+        };
+        let queue = self.sanitizer.queue.as_ref();
+        if queue.is_some_and(|queue| queue.happening(self.launch, happening)) {
+            return;
         }
-        detector.happening(self.launch, happening);
+        let mut detectors = self.sanitizer.detectors();
+        detectors.happening(self.launch, happening);
+        if let Some((lanes, moment)) = whole {
+            detectors.grids_complete(self.launch, lanes, &moment);
+        }
     }
 }

@@ -1,14 +1,14 @@
 //! What orders threads besides strong accesses: fences, barriers, mbarriers, the completion of copies.
 
-use crate::clock::Knowledge;
 use crate::detector::{Detector, Who, lanes_of};
 use crate::diagnose;
+use crate::knowledge::Knowledge;
 use crate::release::{Home, Released};
 use crate::report::Misuse;
-use crate::site::{Action, Site};
+use crate::site::{Action, Queue, Site};
 use crate::state::{Arrival, Block, Fences, Group, Seen, WARPS, scope_index, with_own};
+use crate::told::products_of;
 use crate::trail::Step;
-use machine::fault::Access;
 use machine::memory::mbarrier::Mbarrier;
 use machine::observe::{Happening, Lanes, MbarrierEvent};
 use memory_model::event::{Order, Scope};
@@ -29,12 +29,12 @@ impl Detector {
                 });
                 self.tick();
             }
-            Action::Commit { bulk } => {
+            Action::Commit(of) => {
                 let time = self.time;
-                self.warp(who).commit(bulk, time, mask);
+                self.warp(who).commit(of, time, mask);
                 self.tick();
             }
-            Action::Wait { bulk, but, reads } => self.wait_for_copies(who, mask, bulk, but, reads),
+            Action::Wait { of, but, reads } => self.wait_for_groups(who, mask, of, but, reads),
             _ => {}
         }
     }
@@ -43,6 +43,7 @@ impl Detector {
     /// first is the schedule's choice, unless values force it.
     fn fence(&mut self, who: Who, mask: u32, site: &Site) {
         self.step(who, mask, Step::Fence, self.time);
+        self.launches[who.launch].talks |= site.scope >= Scope::Gpu;
         let (time, home, scope) = (self.time, who.home, site.scope);
         self.warp(who).update(mask, |group| {
             if site.acquires {
@@ -62,21 +63,23 @@ impl Detector {
         self.tick();
     }
 
-    /// `cp.async.wait_group` and its kin: the executing lanes know of their own copies that are done.
-    fn wait_for_copies(&mut self, who: Who, mask: u32, bulk: bool, but: Option<u32>, reads: bool) {
+    /// `cp.async.wait_group` and its kin: the executing lanes know of their own operations that are done, of those of a
+    /// warpgroup for all of its lanes.
+    fn wait_for_groups(&mut self, who: Who, mask: u32, of: Queue, but: Option<u32>, reads: bool) {
         let (now, cta) = (self.time, who.home.cta);
-        let agents = match bulk {
-            false => vec![Block::copier(who.warp)],
-            true => {
-                let block = self.block(who.launch, who.block);
+        let block = self.block(who.launch, who.block);
+        let agents = match of {
+            Queue::Copies => vec![Block::copier(who.warp)],
+            Queue::Bulk => {
                 let (read, written) = (block.agent(BULK_READS), block.agent(BULK_WRITES));
                 if reads { vec![read] } else { vec![read, written] }
             }
+            Queue::Products => vec![block.agent(products_of(who.warp))],
         };
         let warp = self.warp(who);
         let mut rest = mask;
         while rest != 0 {
-            let done = |lane: u32| but.map_or(now, |but| warp.done(bulk, lane, but));
+            let done = |lane: u32| but.map_or(now, |but| warp.done(of, lane, but));
             let time = done(rest.trailing_zeros());
             let same = lanes_of(rest).filter(|&lane| done(lane) == time);
             let team = same.fold(0, |team, lane| team | 1 << lane);
@@ -86,7 +89,8 @@ impl Detector {
                     warp.update(1 << lane, |group| {
                         for &agent in &agents {
                             // Bulk agents are the CTA's: their lane is the thread's number.
-                            group.knowledge.learn(cta, agent, 1 << lane, time);
+                            let lanes = if of == Queue::Products { !0 } else { 1 << lane };
+                            group.knowledge.learn(cta, agent, lanes, time);
                         }
                     });
                 }
@@ -97,9 +101,18 @@ impl Detector {
 
     /// What the machine tells besides instructions.
     pub(crate) fn happening(&mut self, launch: usize, happening: &Happening<'_>) {
+        if self.locks.is_some()
+            && let Happening::BarrierArrived { lanes, .. }
+            | Happening::ClusterArrived { lanes, .. }
+            | Happening::Exited(lanes) = happening
+        {
+            let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
+            self.go_on(who, lanes.mask, None);
+        }
         match *happening {
-            Happening::Began { grid, block, cluster, .. } => {
+            Happening::Began { variables, grid, block, cluster, .. } => {
                 let launch = &mut self.launches[launch];
+                launch.variables = variables.to_vec();
                 (launch.grid, launch.block, launch.cluster) = (grid, block, cluster);
                 launch.threads = block.iter().product();
             }
@@ -123,10 +136,8 @@ impl Detector {
                     copy.accesses.push((address, bytes, access));
                 }
             }
-            Happening::StoredBlock { lanes, address, bytes } => {
-                let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
-                let (site, target) = (*self.sites.get(who.site), self.generic_target(who, address));
-                self.plain(who, &site, (target, bytes), lanes.mask, Access::Store);
+            Happening::Accessed { lanes, addresses, bytes, access } => {
+                self.accessed(launch, lanes, (addresses, bytes), access);
             }
             Happening::Swapped(lanes) => self.swapped(launch, &lanes),
             Happening::ShuffledFromOutside(lanes) => {
@@ -136,6 +147,8 @@ impl Detector {
                 let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
                 self.heap(who, lanes.mask, address, bytes);
             }
+            // What is before the launch, who watches it knows.
+            Happening::GridsComplete(_) => {}
             Happening::Exited(lanes) => {
                 let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
                 self.warp(who).exited |= lanes.mask;
@@ -147,8 +160,17 @@ impl Detector {
         }
     }
 
+    /// Lanes have waited for the grids before their launch.
+    pub(crate) fn grids_complete(&mut self, launch: usize, lanes: Lanes, knowledge: &Knowledge) {
+        let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
+        self.launches[launch].complete = Some(Arc::clone(&knowledge.generic));
+        let warp = self.warp(who);
+        warp.update(lanes.mask, |group| group.knowledge.join(knowledge));
+        warp.merge();
+    }
+
     /// What lanes release now: what each of them knows, and their own accesses.
-    fn released(&mut self, who: Who, mask: u32) -> Knowledge {
+    pub(crate) fn released(&mut self, who: Who, mask: u32) -> Knowledge {
         let (time, cta) = (self.time, who.home.cta);
         let mut all = self.warp(who).knowledge(mask);
         all.learn(cta, who.warp, mask, time);
@@ -223,7 +245,7 @@ impl Detector {
         let everyone = masks.iter().enumerate().all(|(w, &mask)| mask == Block::lanes_of(threads, w as u16));
         let waiting = arrivals.iter().all(|arrival| arrival.waits);
         if everyone && waiting {
-            Arc::make_mut(&mut all.generic).learn_cta(cta, time);
+            all.learn_cta(cta, time);
         } else {
             for arrival in &arrivals {
                 all.learn(cta, arrival.warp, arrival.mask, arrival.time);

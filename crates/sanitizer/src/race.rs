@@ -24,6 +24,17 @@ pub(crate) enum Why {
     Proxy,
 }
 
+/// What two conflicting accesses are that are not ordered without locks, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Class {
+    /// Nothing orders them: a race of this run.
+    Happened,
+    /// A race of a reordering of this run.
+    Predicted,
+    /// They have no lock in common.
+    Undisciplined,
+}
+
 /// Two accesses that race.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conflict {
@@ -31,6 +42,8 @@ pub(crate) struct Conflict {
     pub(crate) later: Entry,
     pub(crate) later_access: Access,
     pub(crate) why: Why,
+    /// Of an analysis of locks what it is to them; else it happened.
+    pub(crate) class: Class,
 }
 
 impl Checker<'_> {
@@ -93,7 +106,8 @@ impl Checker<'_> {
 
     /// Whether an earlier access races with this one. The first of an instruction is enough.
     fn compare(&mut self, entry: &Entry, wrote: bool, by: &Accessor<'_>) {
-        if !entry.exists() || self.conflict.is_some() || is_same_copy(entry, &by.entry) {
+        let known = self.conflict.map(|(conflict, _)| conflict.class);
+        if !entry.exists() || known == Some(Class::Happened) || is_same_copy(entry, &by.entry) {
             return;
         }
         // Through another proxy only what its fences have passed on is ordered before; agents are of the async proxy
@@ -116,8 +130,19 @@ impl Checker<'_> {
         if why == Why::Unordered && self.is_morally_strong(entry, by) {
             return;
         }
-        let (earlier, later) = by.two_threads(entry);
-        let conflict = Conflict { earlier, later, later_access: by.access, why };
+        let (mut earlier, later) = by.two_threads(entry);
+        let mut class = Class::Happened;
+        if let Some(locks) = self.locks {
+            let Some((of_locks, (_, warp, lane))) = locks.class(entry, by) else { return };
+            if known.is_some_and(|known| known <= of_locks) {
+                return;
+            }
+            if earlier.is_of_threads() {
+                (earlier.warps, earlier.lanes) = (1 << warp, 1 << lane);
+            }
+            class = of_locks;
+        }
+        let conflict = Conflict { earlier, later, later_access: by.access, why, class };
         self.conflict = Some((conflict, self.element));
     }
 

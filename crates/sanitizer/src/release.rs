@@ -4,7 +4,7 @@
 //! was released is kept three times: by the releaser's CTA, for acquires of `.cta` scope; by its cluster, if the
 //! release's scope is that or wider; and for all of the device, if it is `.gpu` or `.sys`.
 
-use crate::clock::Knowledge;
+use crate::knowledge::Knowledge;
 use crate::shadow::Location;
 use crate::site::Site;
 use memory_model::definitions::NEWEST;

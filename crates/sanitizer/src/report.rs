@@ -6,6 +6,7 @@ use machine::{Location, SourceLocation};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,6 +19,10 @@ pub struct Checks {
     pub init: bool,
     /// Misused barriers and `.sync` instructions.
     pub sync: bool,
+    /// Accesses that have no lock in common: a rule of thumb.
+    pub locks: bool,
+    /// Races of another order of critical sections.
+    pub predict: bool,
     /// Record what threads do to synchronise, for the litmus tests of races.
     pub litmus: bool,
 }
@@ -29,6 +34,8 @@ impl std::fmt::Display for Checks {
             (self.memory, "memory"),
             (self.init, "init"),
             (self.sync, "sync"),
+            (self.locks, "locks"),
+            (self.predict, "predict"),
             (self.litmus, "litmus"),
         ];
         let names: Vec<&str> = all.iter().filter(|(wanted, _)| *wanted).map(|(_, name)| *name).collect();
@@ -47,12 +54,14 @@ impl std::str::FromStr for Checks {
                 "memory" => checks.memory = true,
                 "init" => checks.init = true,
                 "sync" => checks.sync = true,
+                "locks" => checks.locks = true,
+                "predict" => checks.predict = true,
                 "litmus" => checks.litmus = true,
-                "all" => {
-                    checks = Self { race: true, memory: true, init: true, sync: true, litmus: checks.litmus };
-                }
+                "all" => checks = Self { race: true, memory: true, init: true, sync: true, ..checks },
                 other => {
-                    return Err(format!("`{other}` is no check; there are race, memory, init, sync and all"));
+                    return Err(format!(
+                        "`{other}` is no check; there are race, memory, init, sync, all, locks and predict"
+                    ));
                 }
             }
         }
@@ -73,6 +82,9 @@ pub(crate) enum Misuse {
     Shuffle,
 }
 
+/// Where on the host something was asked for: frames, the innermost first.
+pub type Host = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
+
 /// One side of a report: who did what, and where that stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
@@ -86,6 +98,8 @@ pub struct Actor {
     pub block: [u32; 3],
     /// `%tid`.
     pub thread: [u32; 3],
+    /// Where on the host the kernel was launched: frames, the innermost first.
+    pub host: Vec<String>,
 }
 
 impl Actor {
@@ -97,15 +111,28 @@ impl Actor {
     }
 }
 
-/// Memory of the device that was allocated as a whole, and an address in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A variable, or memory of the device that was allocated as a whole, and an address in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocation {
+    /// The variable's name.
+    pub variable: Option<String>,
     /// Where it begins.
     pub start: u64,
-    /// Its size.
+    /// Its size; 0 of a variable that says none.
     pub bytes: u64,
     /// The bytes before the address.
     pub offset: u64,
+}
+
+impl std::fmt::Display for Allocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { variable, start, bytes, offset } = self;
+        match (variable, bytes) {
+            (Some(name), 0) => write!(f, "byte {offset} of the variable {name}"),
+            (Some(name), bytes) => write!(f, "byte {offset} of the {bytes} of the variable {name}"),
+            (None, bytes) => write!(f, "byte {offset} of the {bytes} that were allocated at {start:#x}"),
+        }
+    }
 }
 
 /// How something was seen.
@@ -128,10 +155,15 @@ impl Seen {
     }
 }
 
+/// The kind of a race of another order of critical sections than that of the run.
+pub(crate) const PREDICTED: &str = "predicted-race";
+/// The kind of accesses that have no lock in common.
+pub(crate) const UNDISCIPLINED: &str = "lock-discipline";
+
 /// Something that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// A stable name: `race`, `unwritten`, `barrier-divergent`, ...
+    /// A stable name: `race`, `predicted-race`, `unwritten`, `barrier-divergent`, ...
     pub kind: &'static str,
     /// One line for people.
     pub title: String,
@@ -160,6 +192,20 @@ impl Report {
     pub(crate) fn new(kind: &'static str, title: String, actors: Vec<Actor>) -> Self {
         let (missing, allocation, litmus, seen) = Default::default();
         Self { kind, title, missing, allocation, actors, count: 1, pairs: 1, seen, litmus }
+    }
+
+    /// Whether it was not seen, but follows from what was.
+    fn is_foreseen(&self) -> bool {
+        matches!(self.kind, PREDICTED | UNDISCIPLINED)
+    }
+
+    /// How it is known.
+    pub fn evidence(&self) -> String {
+        match self.kind {
+            PREDICTED => format!("predicted from what was seen {}", self.seen.name()),
+            UNDISCIPLINED => format!("lock discipline, no proof, by what was seen {}", self.seen.name()),
+            _ => self.seen.name(),
+        }
     }
 
     /// The PTX lines of the accesses, in order.
@@ -192,6 +238,7 @@ impl Report {
     /// It as text of several lines.
     pub fn text(&self) -> String {
         let mut text = format!("{}: {}", self.kind, self.title);
+        let mut host: &[String] = &[];
         // Writing to a string cannot fail.
         for actor in &self.actors {
             let ([bx, by, bz], [tx, ty, tz]) = (actor.block, actor.thread);
@@ -212,14 +259,20 @@ impl Report {
             for call in &actor.location.inlined {
                 let _ = write!(text, "\n    inlined at {}", call.at);
             }
+            let told = std::mem::replace(&mut host, &actor.host) == &actor.host;
+            for (at, frame) in actor.host.iter().enumerate().filter(|_| !told) {
+                let _ = write!(text, "\n    {} {frame}", if at == 0 { "launched by" } else { "         in" });
+            }
         }
-        if let Some(Allocation { start, bytes, offset }) = self.allocation {
-            let _ = write!(text, "\n  at byte {offset} of the {bytes} that were allocated at {start:#x}");
+        if let Some(allocation) = &self.allocation {
+            let _ = write!(text, "\n  at {allocation}");
         }
         if let Some((_, missing)) = &self.missing {
             let _ = write!(text, "\n  missing: {missing}");
         }
-        if let Seen::Under(schedule) = &self.seen {
+        if self.is_foreseen() {
+            let _ = write!(text, "\n  {}", self.evidence());
+        } else if let Seen::Under(schedule) = &self.seen {
             let _ = write!(text, "\n  seen under the schedule {schedule}, not in the program's own run");
         }
         if self.count > 1 {
@@ -242,6 +295,7 @@ impl Report {
                 "thread": actor.thread,
                 "ptx": actor.location.ptx.as_ref().map(place),
                 "instruction": actor.location.text,
+                "host": actor.host,
                 "source": actor.location.source.as_ref().map(place),
                 "inlined_at": actor.location.inlined.iter().map(|call| place(&call.at)).collect::<Vec<_>>(),
             })
@@ -252,14 +306,15 @@ impl Report {
             "missing": self.missing.as_ref().map(|(name, _)| name),
             "explanation": self.missing.as_ref().map(|(_, text)| text),
             "accesses": self.actors.iter().map(actor).collect::<Vec<_>>(),
-            "allocation": self.allocation.map(|allocation| json!({
+            "allocation": self.allocation.as_ref().map(|allocation| json!({
+                "variable": allocation.variable,
                 "start": allocation.start,
                 "bytes": allocation.bytes,
                 "offset": allocation.offset,
             })),
             "count": self.count,
             "pairs": self.pairs,
-            "seen": self.seen.name(),
+            "seen": self.evidence(),
         })
     }
 }
@@ -316,6 +371,19 @@ impl Reports {
         }
     }
 
+    /// Adds what was foreseen for the instructions of two accesses, unless a race of them was seen.
+    pub(crate) fn add_foreseen(&mut self, (later, earlier): (u32, u32), count: u64, report: Report) {
+        let seen =
+            [("race", earlier, later), ("race", later, earlier)].into_iter().any(|key| self.knows(key));
+        if !seen {
+            let key = (report.kind, earlier, later);
+            let mut told = Some(report);
+            for _ in 0..count {
+                self.add(key, || told.take().unwrap_or_else(|| unreachable!("it is known")));
+            }
+        }
+    }
+
     /// Whether something was found at these sites before.
     pub(crate) fn knows(&self, key: Key) -> bool {
         self.by_place.contains_key(&key)
@@ -334,6 +402,11 @@ impl Reports {
     /// Pairs of instructions at which anything was found.
     pub(crate) fn pairs(&self) -> usize {
         self.found.iter().map(Vec::len).sum()
+    }
+
+    /// How much of these kinds was found, at different instructions.
+    pub(crate) fn of_kinds(&self, kinds: &[&str]) -> usize {
+        self.by_place.keys().filter(|(kind, ..)| kinds.contains(kind)).count()
     }
 
     /// The allocation around an address.
@@ -356,6 +429,7 @@ mod tests {
             location: Location { ptx: None, text: None, source: place(7), inlined: Vec::new() },
             block: [0; 3],
             thread: [thread, 0, 0],
+            host: Vec::new(),
         };
         let mut reports = Reports { seen: Seen::Under("adversarial".to_owned()), ..Reports::default() };
         for (site, times) in [(1, 2), (2, 5), (3, 5)] {
@@ -376,7 +450,7 @@ mod tests {
 
     #[test]
     fn checks_are_named() {
-        let all = Checks { race: true, memory: true, init: true, sync: true, litmus: false };
+        let all = Checks { race: true, memory: true, init: true, sync: true, ..Checks::default() };
         assert_eq!("race,memory, init,sync".parse(), Ok(all));
         assert_eq!("all".parse(), Ok(all));
         assert_eq!(all.to_string().parse(), Ok(all));

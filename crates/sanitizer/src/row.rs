@@ -2,8 +2,8 @@
 //!
 //! Warps mostly access memory lane after lane. A [`Pattern`] then says of every byte whose it is, and one comparison
 //! stands for those of all bytes. A row of which parts are accessed apart is *split*: it has a [`Cell`](crate::shadow::Cell)
-//! for every four bytes, or in simple cases a [`Word`](crate::words::Word) or two [half rows](crate::half_rows), until all of it
-//! is written over again.
+//! for every four bytes, or in simple cases a [`Word`](crate::words::Word), a [reader](crate::readers) or two, or two
+//! [half rows](crate::half_rows), until all of it is written over again.
 
 use crate::shadow::{Entry, GRANULE};
 
@@ -17,6 +17,8 @@ const WORDS: u32 = 1 << 31;
 const COUNTERS: u32 = 1 << 30;
 /// In [`Row::split`]: the number is one of [half rows](crate::half_rows).
 const HALF_ROWS: u32 = 1 << 29;
+/// In [`Row::split`]: the number is one of [readers](crate::readers) of its words, and [`Row::write`] is of all of it.
+const READERS: u32 = 1 << 28;
 
 /// Whether an address is a multiple of a power of two.
 #[inline(always)]
@@ -24,16 +26,40 @@ pub(crate) fn is_aligned(address: u64, to: u64) -> bool {
     address & to.wrapping_sub(1) == 0
 }
 
-/// An entry for each byte of a row: the lanes of the first byte, and for every `1 << shift` bytes the lanes after those.
+/// An entry for each byte of a row: the lanes of the first byte, and for every `1 << shift` bytes the lanes after those. Reads by
+/// one thread may be of some words alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pattern {
     pub(crate) entry: Entry,
     pub(crate) shift: u8,
+    /// The words of which it says anything, by bit.
+    pub(crate) words: u16,
 }
+
+/// All words of a row.
+const ALL: u16 = !0;
 
 impl Pattern {
     /// The shift of a pattern whose bytes are all of the same lanes.
     pub(crate) const ALIKE: u8 = ROW.trailing_zeros() as u8;
+
+    /// Of all bytes of a row.
+    #[inline(always)]
+    pub(crate) fn new(entry: Entry, shift: u8) -> Self {
+        Self { entry, shift, words: ALL }
+    }
+
+    /// Of some words, which one thread accesses.
+    #[inline(always)]
+    pub(crate) fn of_words(entry: Entry, words: u16) -> Self {
+        Self { entry, shift: Self::ALIKE, words }
+    }
+
+    /// Whether it is of all bytes.
+    #[inline(always)]
+    pub(crate) fn is_whole(&self) -> bool {
+        self.words == ALL
+    }
 
     /// Whose a byte is.
     #[inline(always)]
@@ -43,7 +69,10 @@ impl Pattern {
 
     /// The entry of a byte.
     pub(crate) fn at(&self, byte: u64) -> Entry {
-        Entry { lanes: self.lanes_of(byte), ..self.entry }
+        match self.words >> (byte / GRANULE) & 1 {
+            0 => Entry::default(),
+            _ => Entry { lanes: self.lanes_of(byte), ..self.entry },
+        }
     }
 }
 
@@ -71,7 +100,7 @@ impl Row {
     /// Whether it has cells, and no counters.
     #[inline(always)]
     pub(crate) fn is_in_cells(&self) -> bool {
-        self.split.wrapping_sub(1) < HALF_ROWS - 1
+        self.split.wrapping_sub(1) < READERS - 1
     }
 
     /// Whether it is in half rows.
@@ -83,6 +112,17 @@ impl Row {
     /// One that has the half rows of a number.
     pub(crate) fn in_half_rows(number: u32) -> Self {
         Self { split: number | HALF_ROWS, ..Self::default() }
+    }
+
+    /// Whether it has readers of its words.
+    #[inline(always)]
+    pub(crate) fn has_readers(&self) -> bool {
+        self.split & READERS != 0
+    }
+
+    /// The same that has the readers of a number.
+    pub(crate) fn with_readers(&self, number: u32) -> Self {
+        Self { split: number | READERS, read: Pattern::default(), ..*self }
     }
 
     /// Whether its cells have counters.
@@ -107,14 +147,14 @@ impl Row {
 
     /// One that has the words of a number, all of them of a CTA.
     pub(crate) fn in_words(number: u32, cta: u32) -> Self {
-        let write = Pattern { entry: Entry { cta, ..Entry::default() }, shift: Pattern::ALIKE };
+        let write = Pattern::new(Entry { cta, ..Entry::default() }, Pattern::ALIKE);
         Self { split: number | WORDS, write, ..Self::default() }
     }
 
-    /// The number of its cells, words or half rows.
+    /// The number of its cells, words, readers or half rows.
     #[inline(always)]
     pub(crate) fn number(&self) -> u32 {
-        self.split & !(WORDS | COUNTERS | HALF_ROWS)
+        self.split & !(WORDS | COUNTERS | HALF_ROWS | READERS)
     }
 
     /// The CTA that its words are of.

@@ -1,4 +1,4 @@
-//! Reads of global memory here and there, by each lane at another place: of words that have cells, as such words soon have.
+//! Reads of global memory here and there, by each lane at another place: of words that have [readers](crate::readers) or cells.
 //!
 //! All that is remembered of the lanes' words is looked up first. If none of it is in the host's caches, all of it comes at the same
 //! time then, and not one after the other.
@@ -25,36 +25,56 @@ impl Checker<'_> {
         if !matches!(bytes, 4 | 8) || !by.is_plain() {
             return mask;
         }
-        let mut splits = [0; 32];
-        for (split, (_, address)) in splits.iter_mut().zip(each_lane(addresses, mask)) {
+        let count = (bytes / GRANULE) as usize;
+        let (mut splits, mut numbers, mut done) = ([0; 32], [0; 32], 0);
+        let places = splits.iter_mut().zip(&mut numbers);
+        for ((split, number), (lane, address)) in places.zip(each_lane(addresses, mask)) {
             // An access to where nothing can be will fault.
-            if address < SHARED_WINDOW {
-                let row = global.row(address);
-                *split = if row.is_in_cells() && is_aligned(address, bytes) { row.split } else { 0 };
+            if address >= SHARED_WINDOW || !is_aligned(address, bytes) {
+                continue;
+            }
+            let row = global.row(address);
+            if row.is_in_cells() {
+                *split = row.split;
+            } else if self.read_alone(row, (Row::cell_of(address), count), lane, by) {
+                done |= lane;
+            } else if let Some(of_row) = self.with_readers(row, lane, by) {
+                // Of readers there is a number 0, too.
+                *number = of_row + 1;
             }
         }
-        let (mut extras, count) = ([0; 32], (bytes / GRANULE) as usize);
-        for ((extra, split), (_, address)) in extras.iter_mut().zip(splits).zip(each_lane(addresses, mask)) {
-            let cell = &self.extras.cells(split)[Row::cell_of(address)];
-            // Of many readers one takes the place of another without a look at them.
-            *extra = if cell.read.time == by.entry.time && cell.extra & FULL == 0 { cell.extra } else { 0 };
+        let mut extras = [0; 32];
+        let mut known = 0;
+        let lanes = extras.iter_mut().zip(splits).zip(numbers).zip(each_lane(addresses, mask));
+        for (((extra, split), number), (_, address)) in lanes {
+            if number != 0 {
+                known |= self.extras.look_at_readers(number - 1, Row::cell_of(address));
+            } else if split != 0 {
+                let cell = &self.extras.cells(split)[Row::cell_of(address)];
+                // Of many readers one takes the place of another without a look at them.
+                *extra =
+                    if cell.read.time == by.entry.time && cell.extra & FULL == 0 { cell.extra } else { 0 };
+            }
         }
         let readers = |&extra: &u32| self.extras.reads(extra).as_slice().len();
-        std::hint::black_box(
-            extras.iter().filter(|&&extra| extra & ONLY_READS != 0).map(readers).sum::<usize>(),
-        );
+        let other = extras.iter().filter(|&&extra| extra & ONLY_READS != 0).map(readers).sum::<usize>();
+        std::hint::black_box((known, other));
         let mut left = 0;
-        for (split, (lane, address)) in splits.into_iter().zip(each_lane(addresses, mask)) {
+        for ((split, number), (lane, address)) in
+            splits.into_iter().zip(numbers).zip(each_lane(addresses, mask))
+        {
             let first = Row::cell_of(address);
             // What is done twice is done once: the rest may be left to who looks closer.
-            let done = split != 0
-                && (first..first + count).all(|at| {
-                    let cell = &mut self.extras.cells_mut(split)[at];
-                    cell.unwritten == 0
-                        && (by.quickly(cell, (lane, WHOLE))
-                            || self.another_read((split, at), (lane, WHOLE), by))
-                });
-            if !done {
+            let all = done & lane != 0
+                || number != 0 && (first..first + count).all(|at| self.read_word(number - 1, at, lane, by))
+                || split != 0
+                    && (first..first + count).all(|at| {
+                        let cell = &mut self.extras.cells_mut(split)[at];
+                        cell.unwritten == 0
+                            && (by.quickly(cell, (lane, WHOLE))
+                                || self.another_read((split, at), (lane, WHOLE), by))
+                    });
+            if !all {
                 left |= lane;
             }
         }

@@ -11,6 +11,7 @@ use crate::detector::lanes_of;
 use crate::observed::{Observed, Thread};
 use crate::polls::Poll;
 use crate::pool::Pool;
+use crate::readers::WordReaders;
 use crate::reads::Readers;
 use crate::release::{Home, Released};
 use crate::row::{CELLS, Pattern, Row};
@@ -134,7 +135,7 @@ pub(crate) const WHOLE: u8 = GRANULE.trailing_zeros() as u8;
 
 impl Row {
     /// What cells say that say the same as one in one piece without other reads.
-    fn fill_cells(&self, cells: &mut [Cell]) {
+    pub(crate) fn fill_cells(&self, cells: &mut [Cell]) {
         let shifts = [self.write.shift.min(WHOLE), self.read.shift.min(WHOLE)];
         let unwritten = if self.unwritten { 0xf } else { 0 };
         for (byte, cell) in (0..).step_by(GRANULE as usize).zip(cells) {
@@ -152,7 +153,7 @@ impl Cell {
 
     /// That of one of its bytes.
     fn of_byte(&self, byte: u64) -> Self {
-        let at = |entry, shift| Pattern { entry, shift }.at(byte);
+        let at = |entry, shift| Pattern::new(entry, shift).at(byte);
         let [write, read] = self.shifts;
         Self {
             write: at(self.write, write),
@@ -257,11 +258,12 @@ pub(crate) struct Extras {
     all: Vec<Extra>,
     free: Vec<u32>,
     readers: Pool<Readers>,
-    cells: Pool<[Cell; CELLS]>,
+    pub(crate) cells: Pool<[Cell; CELLS]>,
     /// By the number of a row's cells, as far as some row of such a number had counters.
     pub(crate) counters: Vec<Counters>,
     pub(crate) words: Pool<[Word; CELLS]>,
     pub(crate) half_rows: Pool<[Row; 2]>,
+    pub(crate) word_readers: Pool<WordReaders>,
 }
 
 impl Default for Extras {
@@ -277,6 +279,7 @@ impl Default for Extras {
             counters: Vec::new(),
             words: Pool::default(),
             half_rows: Pool::default(),
+            word_readers: Pool::default(),
         }
     }
 }
@@ -316,7 +319,7 @@ impl Extras {
     }
 
     /// The weak reads besides that in a cell or row, of which this is the extra; made if there are none.
-    fn readers_of(&mut self, extra: &mut u32) -> &mut Readers {
+    pub(crate) fn readers_of(&mut self, extra: &mut u32) -> &mut Readers {
         let number = match *extra {
             0 => {
                 *extra = made(&mut self.readers) | ONLY_READS;
@@ -390,6 +393,8 @@ impl Extras {
             self.words.release(number);
         } else if row.is_in_half_rows() {
             self.half_rows.release(number);
+        } else if row.has_readers() {
+            self.word_readers.release(number);
         } else if row.split != 0 {
             for place in 0..CELLS {
                 let mut extra = std::mem::take(&mut self.cells.get_mut(number)[place].extra);
@@ -444,6 +449,8 @@ impl Extras {
                 self.words_to_cells(row);
             } else if row.is_in_half_rows() {
                 self.halves_to_cells(row);
+            } else if row.has_readers() {
+                self.readers_to_cells(row);
             } else if row.is_counting() {
                 self.settle(row);
             } else {
@@ -486,7 +493,7 @@ impl Extras {
 
     /// Gives the other reads of a row to its new cells.
     fn divide_reads(&mut self, row: &Row, reads: &[Entry]) {
-        let of_read = |entry: &Entry, byte| Pattern { entry: *entry, ..row.read }.at(byte);
+        let of_read = |entry: &Entry, byte| Pattern::new(*entry, row.read.shift).at(byte);
         let mut cells = *self.cells(row.split);
         for (byte, cell) in (0..).step_by(GRANULE as usize).zip(&mut cells) {
             if row.read.shift >= WHOLE {
@@ -525,7 +532,7 @@ impl Extras {
             self.words_mut(row).iter_mut().for_each(Word::mark_written);
         } else if row.is_in_half_rows() {
             self.half_rows.get_mut(row.number()).iter_mut().for_each(|half| half.unwritten = false);
-        } else if row.split != 0 {
+        } else if row.split != 0 && !row.has_readers() {
             self.cells_mut(row.number()).iter_mut().for_each(|cell| cell.unwritten = 0);
         }
     }
@@ -611,7 +618,7 @@ mod tests {
     #[test]
     fn a_split_row_keeps_what_it_knew() {
         let mut extras = Extras::default();
-        let pattern = |lanes, shift| Pattern { entry: Entry::of_lanes(7, 3, 1, lanes, 4), shift };
+        let pattern = |lanes, shift| Pattern::new(Entry::of_lanes(7, 3, 1, lanes, 4), shift);
         let other = Entry::of_lanes(6, 2, 0, 1, 5);
         // Halves of a word, by lanes 0 to 31, were written, and words read by lanes 0 to 15, after other reads.
         let mut row = Row { write: pattern(1, 1), read: pattern(1, 2), unwritten: true, ..Row::default() };

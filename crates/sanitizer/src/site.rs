@@ -24,8 +24,12 @@ pub(crate) enum Action {
     CompareAndSwap,
     /// Rows of 8 elements, one address for each of the first lanes.
     Rows { access: Access, lanes: u32 },
-    /// `wmma.store` and others whose bytes are not followed: what they reach counts as written.
-    Unfollowed,
+    /// What the machine tells the bytes of: matrices, blocks, all places of a multicast address, surfaces.
+    Told(Access),
+    /// The same through the texture proxy.
+    Texture,
+    /// The same of `wgmma`, which reads through the async proxy, later.
+    Product,
     /// `fence`, `membar`.
     Fence,
     /// `fence.proxy.async`.
@@ -34,14 +38,36 @@ pub(crate) enum Action {
     Copy,
     /// `cp.async.mbarrier.arrive`.
     CopyArrive,
-    /// `cp.async.commit_group`; of bulk copies.
-    Commit { bulk: bool },
+    /// `cp.async.commit_group`; of bulk copies; of `wgmma`.
+    Commit(Queue),
     /// `cp.async.wait_group`, `wait_all`: all but so many groups are done.
-    Wait { bulk: bool, but: Option<u32>, reads: bool },
+    Wait { of: Queue, but: Option<u32>, reads: bool },
     /// `mbarrier.init`.
     MbarrierInit,
     /// `st.async`, `red.async`.
     AsyncAccess(Access),
+}
+
+/// What groups of asynchronous operations are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Queue {
+    /// `cp.async`.
+    Copies,
+    /// Bulk copies.
+    Bulk,
+    /// `wgmma`.
+    Products,
+}
+
+impl Queue {
+    fn of(group: Group) -> Option<Self> {
+        match group {
+            Group::Copy => Some(Self::Copies),
+            Group::Bulk => Some(Self::Bulk),
+            Group::Wgmma => Some(Self::Products),
+            Group::Mbarrier => None,
+        }
+    }
 }
 
 /// An instruction.
@@ -58,6 +84,8 @@ pub(crate) struct Site {
     pub(crate) acquires: bool,
     /// Whether a read of it may begin an acquire pattern: that of a reduction may not.
     pub(crate) seen: bool,
+    /// Whether it is a compare-and-swap or an exchange.
+    pub(crate) exchanges: bool,
     /// Bytes of an element: vectors are accesses of their elements.
     pub(crate) element: u32,
     /// The module, function and index.
@@ -80,39 +108,37 @@ fn scope_of(opcode: &Opcode) -> Scope {
 
 fn action_of(opcode: &Opcode, effects: &Effects, count: Option<u32>) -> Action {
     match effects.groups {
-        Some(GroupEffect::Commit(of @ (Group::Copy | Group::Bulk))) => {
-            return Action::Commit { bulk: of == Group::Bulk };
-        }
-        Some(GroupEffect::Wait(of @ (Group::Copy | Group::Bulk))) => {
-            return Action::Wait { bulk: of == Group::Bulk, but: count, reads: opcode.has(Modifier::Read) };
+        Some(GroupEffect::Commit(of)) => return Queue::of(of).map_or(Action::None, Action::Commit),
+        Some(GroupEffect::Wait(of)) => {
+            let wait = |of| Action::Wait { of, but: count, reads: opcode.has(Modifier::Read) };
+            return Queue::of(of).map_or(Action::None, wait);
         }
         Some(GroupEffect::Arrive(Group::Copy | Group::Bulk)) => return Action::CopyArrive,
-        // What `wgmma` reads is not followed.
-        Some(
-            GroupEffect::Commit(Group::Wgmma | Group::Mbarrier)
-            | GroupEffect::Wait(Group::Wgmma | Group::Mbarrier)
-            | GroupEffect::Arrive(Group::Wgmma | Group::Mbarrier)
-            | GroupEffect::Order(_),
-        ) => return Action::None,
+        // `wgmma.fence` is about registers: accesses to memory are ordered by a proxy fence.
+        Some(GroupEffect::Arrive(Group::Wgmma | Group::Mbarrier) | GroupEffect::Order(_)) => {
+            return Action::None;
+        }
         None => {}
     }
     match effects.fence {
         // That of a warp's barrier is told as the barrier.
         Some(Fence::Memory) if effects.convergence == Convergence::Thread => return Action::Fence,
-        Some(Fence::Proxy) => {
+        // That of a copied tensor map is between proxies that are not followed.
+        Some(Fence::Proxy) if effects.memory.is_empty() => {
             return match opcode.get(Slot::ProxyKind) {
                 Some(Modifier::Async | Modifier::AsyncGeneric) => Action::ProxyFence,
                 _ => Action::None,
             };
         }
-        Some(Fence::Memory) | None => {}
+        Some(Fence::Memory | Fence::Proxy) | None => {}
     }
     let Some(first) = effects.memory.first() else { return Action::None };
     match effects.asynchronous {
         Some(Group::Copy) => return Action::Copy,
         Some(Group::Mbarrier) => return access_of(first.access).map_or(Action::None, Action::AsyncAccess),
-        // Bulk copies are told as copies; what `wgmma` reads is not followed.
-        Some(Group::Bulk | Group::Wgmma) => return Action::None,
+        Some(Group::Wgmma) => return Action::Product,
+        // They are told as copies.
+        Some(Group::Bulk) => return Action::None,
         None => {}
     }
     match (first.proxy, first.footprint, access_of(first.access)) {
@@ -130,12 +156,16 @@ fn action_of(opcode: &Opcode, effects: &Effects, count: Option<u32>) -> Action {
             let matrices = opcode.get(Slot::Vec).and_then(Modifier::vector_length).unwrap_or(4);
             Action::Rows { access, lanes: if matrices >= 4 { !0 } else { (1 << (8 * matrices)) - 1 } }
         }
-        // Which bytes these write is not followed, so all that they may reach counts as written.
-        (Proxy::Generic, Footprint::Matrix, Some(Access::Store | Access::Atomic))
-        | (Proxy::Multimem, _, Some(Access::Store | Access::Atomic)) => Action::Unfollowed,
-        (Proxy::Generic | Proxy::Multimem, _, _) => Action::None,
-        // Memory behind objects is not followed.
-        (Proxy::Async | Proxy::Texture | Proxy::Surface | Proxy::Tensormap, _, _) => Action::None,
+        (Proxy::Generic, Footprint::Matrix | Footprint::Block, Some(access))
+        | (Proxy::Multimem | Proxy::Surface, _, Some(access)) => Action::Told(access),
+        (Proxy::Texture, _, Some(_)) => Action::Texture,
+        (
+            Proxy::Generic,
+            Footprint::Rows | Footprint::Matrix | Footprint::Block | Footprint::Descriptor,
+            _,
+        )
+        | (Proxy::Multimem | Proxy::Surface | Proxy::Texture, _, None)
+        | (Proxy::Async | Proxy::Tensormap, _, _) => Action::None,
     }
 }
 
@@ -174,6 +204,7 @@ impl Default for Sites {
             releases: false,
             acquires: false,
             seen: true,
+            exchanges: false,
             element: 1,
             module: DRIVER,
             function: FuncId(0),
@@ -211,6 +242,7 @@ impl Sites {
                     releases: if fence { NEWEST.fence_releases(order) } else { NEWEST.write_releases(order) },
                     acquires: if fence { NEWEST.fence_acquires(order) } else { NEWEST.read_acquires(order) },
                     seen: NEWEST.read_is_seen(!reduces),
+                    exchanges: opcode.has(Modifier::Cas) || opcode.has(Modifier::Exch),
                     element: opcode.ty(Slot::Type).map_or(16, |ty| ty.bytes()).max(1),
                     module: number,
                     function: FuncId(index as u32),

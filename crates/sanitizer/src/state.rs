@@ -1,9 +1,12 @@
 //! Threads as the detector sees them: what lanes know, what they have fenced, read and copied; CTAs and launches.
 
-use crate::clock::{AGENTS, Knowledge, Time};
+use crate::clock::{AGENTS, Clock, Time};
+use crate::knowledge::Knowledge;
 use crate::release::{Home, Released};
+use crate::report::Host;
 use crate::row::{ROW, Row};
-use crate::site::SiteId;
+use crate::site::{Queue, SiteId};
+use machine::observe::Placed;
 use memory_model::event::Scope;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -73,8 +76,8 @@ pub(crate) struct Warp {
     pub(crate) groups: Vec<Group>,
     /// Lanes that have exited.
     pub(crate) exited: u32,
-    /// Ends of `cp.async` groups, and of bulk groups.
-    pub(crate) commits: [Commits; 2],
+    /// Ends of groups, by what they are of.
+    pub(crate) commits: [Commits; 3],
     /// The CTA barrier that it waited at last, and when.
     pub(crate) barrier: Option<(usize, Time)>,
     pub(crate) failure: Option<(SiteId, Failure)>,
@@ -172,8 +175,8 @@ impl Warp {
     }
 
     /// A group of copies ends.
-    pub(crate) fn commit(&mut self, bulk: bool, time: Time, mask: u32) {
-        let commits = &mut self.commits[usize::from(bulk)];
+    pub(crate) fn commit(&mut self, of: Queue, time: Time, mask: u32) {
+        let commits = &mut self.commits[of as usize];
         commits.last.push_back((time, mask));
         if commits.last.len() > COMMITS
             && let Some((time, mask)) = commits.last.pop_front()
@@ -183,9 +186,9 @@ impl Warp {
     }
 
     /// When the last group of a lane ended that is done if all but `but` are; 0 if there is none.
-    pub(crate) fn done(&self, bulk: bool, lane: u32, but: u32) -> Time {
+    pub(crate) fn done(&self, of: Queue, lane: u32, but: u32) -> Time {
         let of_lane = |&&(_, mask): &&(Time, u32)| mask >> lane & 1 != 0;
-        let commits = &self.commits[usize::from(bulk)];
+        let commits = &self.commits[of as usize];
         let forgotten = || Some(&commits.forgotten).filter(of_lane);
         let mut all = commits.last.iter().rev().filter(of_lane);
         all.nth(but as usize).or_else(forgotten).map_or(0, |&(time, _)| time)
@@ -227,8 +230,6 @@ pub(crate) struct Block {
     pub(crate) mbarriers: FxHashMap<u64, Mbarrier>,
     /// The agents of bulk copies, by the address of the mbarrier that they tell; 0 for bulk groups.
     agents: Vec<u64>,
-    /// Whether something has written to shared memory that is not followed.
-    pub(crate) all_written: bool,
 }
 
 /// Warps of a CTA, at most.
@@ -251,7 +252,6 @@ impl Block {
             barriers: FxHashMap::default(),
             mbarriers: FxHashMap::default(),
             agents: Vec::new(),
-            all_written: false,
         }
     }
 
@@ -282,20 +282,20 @@ impl Block {
     pub(crate) fn rows(&mut self, start: u64, end: u64) -> &mut [Row] {
         let (first, behind) = ((start / ROW) as usize, end.div_ceil(ROW) as usize);
         if behind > self.shared.len() {
-            Self::grow(&mut self.shared, behind, self.all_written);
+            Self::grow(&mut self.shared, behind);
         }
         &mut self.shared[first..behind]
     }
 
     /// Makes the rows of shared memory so many.
     #[cold]
-    pub(crate) fn grow(shared: &mut Vec<Row>, rows: usize, all_written: bool) {
-        shared.resize(rows.next_multiple_of(64), Row::new(!all_written));
+    pub(crate) fn grow(shared: &mut Vec<Row>, rows: usize) {
+        shared.resize(rows.next_multiple_of(64), Row::new(true));
     }
 }
 
 /// A launch.
-#[derive(Debug)]
+#[derive(Default)]
 pub(crate) struct Launch {
     pub(crate) kernel: String,
     pub(crate) module: u32,
@@ -307,6 +307,18 @@ pub(crate) struct Launch {
     pub(crate) first: u32,
     /// What its threads know when they begin.
     pub(crate) knowledge: Knowledge,
+    /// Whether it may have begun before the launch before it was over.
+    pub(crate) early: bool,
+    /// What is known to be complete behind `griddepcontrol.wait`, once some thread has waited.
+    pub(crate) complete: Option<Arc<Clock>>,
+    /// Where on the host it was asked for.
+    pub(crate) host: Option<Host>,
+    /// Where the variables are that its code can name.
+    pub(crate) variables: Vec<Placed>,
+    /// When it began.
+    pub(crate) began: Time,
+    /// Whether it has done what threads elsewhere could learn of it by.
+    pub(crate) talks: bool,
     /// When it was over.
     pub(crate) ended: Option<Time>,
 }

@@ -127,8 +127,14 @@ mod tests {
             source: None,
             inlined: Vec::new(),
         };
-        let actor =
-            Actor { what: String::new(), kernel: kernel.into(), location, block: [0; 3], thread: [0; 3] };
+        let actor = Actor {
+            what: String::new(),
+            kernel: kernel.into(),
+            location,
+            block: [0; 3],
+            thread: [0; 3],
+            host: Vec::new(),
+        };
         let missing = Some(("barrier", String::new()));
         Report { missing, ..Report::new("race", String::new(), vec![actor]) }
     }

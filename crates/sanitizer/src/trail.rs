@@ -53,6 +53,16 @@ impl Trails {
         steps.push_back(Record { step, site, time, lanes });
     }
 
+    /// Whether others than two threads have stored to a location since a time: who reads it then need not have read what these wrote.
+    pub(crate) fn stored(&self, key: u64, since: Time, but: [(u32, u16, u32); 2]) -> bool {
+        let is_store = |record: &Record| record.step == Step::Access { key, access: Access::Store };
+        self.0.iter().any(|(&(cta, warp), steps)| {
+            let own = but.iter().filter(|thread| (thread.0, thread.1) == (cta, warp));
+            let others = !own.fold(0, |lanes, thread| lanes | 1 << thread.2);
+            steps.iter().any(|record| is_store(record) && record.time >= since && record.lanes & others != 0)
+        })
+    }
+
     /// What a thread has done since a time, in order.
     pub(crate) fn since(&self, (cta, warp, lane): (u32, u16, u32), time: Time) -> Vec<Record> {
         let steps = self.0.get(&(cta, warp)).into_iter().flatten();

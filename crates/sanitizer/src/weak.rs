@@ -38,16 +38,17 @@ impl Detector {
         let bytes = u64::from(access.bytes);
         let loads = kind == Access::Load;
         let (mut found, mut elsewhere) = (Vec::new(), Vec::new());
-        let Self { blocks, global, extras, sites, launches, time, .. } = self;
+        let Self { blocks, global, extras, sites, launches, time, locks, .. } = self;
         let block = match blocks.get_mut(&who.home.cta) {
             Some(block) => block,
             None => block_of(blocks, launches, who.home.cta),
         };
-        let Block { warps, alike, shared, all_written, .. } = block;
+        let Block { warps, alike, shared, .. } = block;
         let common = alike.then(|| &warps[0].groups[0]);
         let launch = &launches[who.launch];
         let begin = begin_of_own(launch, access.space).filter(|_| matches!(bytes, 4 | 8 | 16));
         let mut checker = Checker::new(extras, sites, launches);
+        checker.locks = locks.as_deref();
         let mut last: Option<Accessor<'_>> = None;
         let mut warp = 0;
         while warp < masks.len() {
@@ -60,7 +61,8 @@ impl Detector {
             let single = common.map_or(&[][..], std::slice::from_ref);
             let several = common.map_or(&warps[usize::from(who.warp)].groups[..], |_| &[]);
             for group in single.iter().chain(several.iter().filter(|group| group.mask & mask != 0)) {
-                let clock: &Arc<Clock> = &group.knowledge.generic;
+                let knowledge = &group.knowledge;
+                let clock: &Arc<Clock> = &knowledge.generic;
                 let lanes = if common.is_some() { mask } else { group.mask & mask };
                 let mut team = 1 << who.warp;
                 while loads
@@ -71,7 +73,9 @@ impl Detector {
                 {
                     let number = usize::from(who.warp) + warp - first;
                     let knows = |group: &Group| {
-                        group.mask & mask == mask && Arc::ptr_eq(&group.knowledge.generic, clock)
+                        group.mask & mask == mask
+                            && Arc::ptr_eq(&group.knowledge.generic, clock)
+                            && (locks.is_none() || group.knowledge.same(knowledge))
                     };
                     if common.is_none() && !warps[number].groups.iter().any(knows) {
                         break;
@@ -91,6 +95,7 @@ impl Detector {
                     }
                 };
                 by.entry.warps = team;
+                by.knowledge = locks.as_ref().map(|_| knowledge);
                 let by = &*by;
                 let mut half_warps = match mask == !0 {
                     true => half_warps_of(&access.addresses, first, bytes, loads),
@@ -134,7 +139,7 @@ impl Detector {
                             run.address = place;
                             let (start, end) = ((place / ROW) as usize, run.end().div_ceil(ROW) as usize);
                             if end > shared.len() {
-                                Block::grow(shared, end, *all_written);
+                                Block::grow(shared, end);
                             }
                             checker.own = true;
                             checker.run(&mut shared[start..end], &run, by);

@@ -65,8 +65,9 @@ impl Row {
     /// Whether words of threads of a CTA can say all that it says.
     fn fits_words(&self, cta: u32) -> bool {
         let fits = |pattern: &Pattern| {
-            let Pattern { entry, shift } = pattern;
-            !entry.exists() || entry.cta == cta && entry.is_of_threads() && *shift >= WHOLE
+            let Pattern { entry, shift, .. } = pattern;
+            let whole = *shift >= WHOLE && pattern.is_whole();
+            !entry.exists() || entry.cta == cta && entry.is_of_threads() && whole
         };
         self.split == 0 && self.extra == 0 && fits(&self.write) && fits(&self.read)
     }
@@ -231,7 +232,7 @@ impl Checker<'_> {
 
     /// A row of the accessor's own shared memory that was in words is in one piece again, if all of it is written over.
     pub(crate) fn mend_words(&mut self, row: &mut Row, (lanes, shift): (u32, u8), by: &Accessor<'_>) -> bool {
-        let write = Pattern { entry: Entry { lanes, ..by.entry }, shift };
+        let write = Pattern::new(Entry { lanes, ..by.entry }, shift);
         let words = self.extras.words_mut(row);
         let latest = words.iter_mut().fold(0, |latest, word| {
             // It is so now, however the row is kept.
@@ -263,7 +264,7 @@ mod tests {
             row.fill(&mut words);
             words
         };
-        let pattern = |lanes, shift| Pattern { entry: Entry::of_lanes(7, 3, 1, lanes, 4), shift };
+        let pattern = |lanes, shift| Pattern::new(Entry::of_lanes(7, 3, 1, lanes, 4), shift);
         let mut row = Row { write: pattern(1, 3), read: pattern(0xff, Pattern::ALIKE), ..Row::default() };
         assert!(row.fits_words(3) && !row.fits_words(2));
         for (byte, word) in (0..).step_by(GRANULE as usize).zip(words(&row)) {

@@ -31,17 +31,39 @@ $name:
 }
 "#;
 
-fn reports() -> Vec<Report> {
+/// Two warps write to a word of shared memory, two CTAs to one of the module's.
+const VARIABLES: &str = r#"
+.version 8.0
+.target sm_90
+.address_size 64
+.global .align 4 .b32 total[6];
+.visible .entry variables(.param .u64 p)
+{
+	.shared .align 8 .b8 first[24];
+	.shared .align 4 .b32 _ZZ4tilevE4tile[8];
+	.reg .u32 %r<2>;
+	.reg .pred %p;
+	mov.u32 %r0, %tid.x;
+	setp.eq.u32 %p, %r0, 0;
+	@%p st.global.u32 [total+20], 1;
+	mov.u32 %r1, first;
+	st.shared.u8 [_ZZ4tilevE4tile+13], 1;
+	ret;
+}
+"#;
+
+/// What checks report of a kernel of two CTAs that gets 64 bytes.
+fn reports(text: &str, name: &str, threads: u32, checks: &str) -> Vec<Report> {
     let (module, _) =
-        ptx::compile(&ptx::source::Source::new("scale.ptx", PTX)).into_result().expect("it compiles");
+        ptx::compile(&ptx::source::Source::new("scale.ptx", text)).into_result().expect("it compiles");
     let options = DeviceOptions { memory_limit: Some(1 << 20), ..DeviceOptions::default() };
     let device = Device::new(Profile::default(), options).expect("a device");
     let module = device.load(module).expect("it loads");
     let buffer = device.memory().allocate(64).expect("memory");
-    let sanitizer = Sanitizer::new("race".parse().expect("a check"), Suppressions::default());
+    let sanitizer = Sanitizer::new(checks.parse().expect("checks"), Suppressions::default());
     sanitizer.allocated(buffer, 64);
-    let kernel = module.kernel("_Z5scaleILi4EEvPfi").expect("the kernel");
-    let (grid, block, cluster) = ([2, 1, 1], [1; 3], [1; 3]);
+    let kernel = module.kernel(name).expect("the kernel");
+    let (grid, block, cluster) = ([2, 1, 1], [threads, 1, 1], [1; 3]);
     let shape = Shape { kernel: kernel.name(), grid, block, cluster };
     let watch = sanitizer.begin(module.shared_module(), shape);
     let launch = Launch {
@@ -61,7 +83,7 @@ fn reports() -> Vec<Report> {
 
 #[test]
 fn one_line_of_the_author_is_one_report() {
-    let reports = reports();
+    let reports = reports(PTX, "_Z5scaleILi4EEvPfi", 1, "race");
     let text = |report: &Report| report.text();
     let all = reports.iter().map(text).collect::<Vec<_>>().join("\n");
     assert_eq!(
@@ -79,4 +101,37 @@ fn one_line_of_the_author_is_one_report() {
         assert!(first.contains(line), "{line} is not in\n{first}");
     }
     assert_eq!(reports[1].json()["accesses"][0]["inlined_at"][0]["line"], 42);
+}
+
+#[test]
+fn a_prediction_says_how_it_is_known() {
+    let text = include_str!("../../../tests/sanitizer/locks/sections-in-any-order-racy.ptx");
+    // The first CTA comes first, so that only locks order the two.
+    let reports = reports(text, "k", 32, "race,predict,locks");
+    assert_eq!(reports.len(), 1);
+    let line = |mark: &str| 1 + text.lines().position(|line| line.contains(mark)).expect("a line");
+    let told = reports[0].text();
+    for part in [
+        format!(
+            "here the section from line {} to line {} came before that from line ",
+            line("take:") + 1,
+            line("exch")
+        ),
+        "\n  predicted from what was seen in this run".to_owned(),
+    ] {
+        assert!(told.contains(&part), "{part} is not in\n{told}");
+    }
+    let json = reports[0].json();
+    assert_eq!((&json["kind"], &json["missing"]), (&"predicted-race".into(), &"order-of-sections".into()));
+    assert_eq!(json["seen"], "predicted from what was seen in this run");
+    assert_eq!(reports[0].lines(), [line("<- SECOND") as u32, line("<- FIRST") as u32]);
+}
+
+#[test]
+fn variables_have_names() {
+    let reports = reports(VARIABLES, "variables", 64, "race");
+    let places: Vec<_> = reports.iter().filter_map(|report| report.allocation.as_ref()).collect();
+    let texts: Vec<String> = places.iter().map(|place| place.to_string()).collect();
+    assert!(texts.contains(&"byte 20 of the 24 of the variable total".to_owned()), "{texts:?}");
+    assert!(texts.contains(&"byte 13 of the 32 of the variable tile()::tile".to_owned()), "{texts:?}");
 }

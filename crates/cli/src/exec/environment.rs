@@ -57,6 +57,12 @@ pub(super) fn variables(arguments: &Arguments, prepared: &Prepared) -> Vec<(&'st
     if let Some(schedules) = arguments.schedules {
         variables.push(("WARPLOOM_CHECK_SCHEDULES", schedules.to_string().into()));
     }
+    if let Some(most) = arguments.keep_going {
+        variables.push(("WARPLOOM_CHECK_KEEP_GOING", most.to_string().into()));
+    }
+    if arguments.api_errors {
+        variables.push(("WARPLOOM_CHECK_API_ERRORS", "1".into()));
+    }
     if arguments.strict {
         variables.push(("WARPLOOM_STRICT", "1".into()));
     }

@@ -79,7 +79,8 @@ pub(crate) struct Arguments {
     /// Stop kernels for what a GPU would not notice: accesses behind an allocation, member masks that leave a lane out
     #[arg(long)]
     strict: bool,
-    /// Look for data races, bad accesses, reads of unwritten memory, misused barriers: race,memory,init,sync or all
+    /// Look for data races, bad accesses, reads of unwritten memory, misused barriers: race,memory,init,sync or all; for races of
+    /// other orders of critical sections, and accesses without a lock in common: predict,locks
     #[arg(long, value_name = "CHECKS", conflicts_with_all = ["dry_run", "env"])]
     check: Option<sanitizer::Checks>,
     /// Leave out what this file names
@@ -91,6 +92,13 @@ pub(crate) struct Arguments {
     /// Run each launch that is short enough under so many schedules, and report what is seen under any
     #[arg(long, value_name = "N", requires = "check", value_parser = clap::value_parser!(u32).range(1..=1000))]
     schedules: Option<u32>,
+    /// Go on after a bad access, which then does nothing and reads zero, up to N different ones [default: 100]
+    #[arg(long, value_name = "N", requires = "check", num_args = 0..=1, require_equals = true,
+          default_missing_value = "100", value_parser = clap::value_parser!(u32).range(1..))]
+    keep_going: Option<u32>,
+    /// Tell of errors that calls of CUDA have returned, and that the program has not asked about
+    #[arg(long, requires = "check")]
+    api_errors: bool,
     /// Write what was found as JUnit XML, for CI
     #[arg(long, value_name = "FILE", requires = "check")]
     junit: Option<PathBuf>,

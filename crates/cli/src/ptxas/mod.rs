@@ -50,8 +50,9 @@ instead; its other options are accepted and have no effect.
   -ias, --input-as-string PTX   a module in the place of a file
   -optf, --options-file FILE    more options
   -c, --compile-only            make what a linker takes
-      --sass                    make machine code for a real sm_90, slow but complete in itself (as ptxas -O0; other levels
-                                are accepted and change nothing); PTX that is not compiled yet is refused by name
+      --sass                    make machine code for a real sm_90; PTX that is not compiled yet is refused by name
+  -O, --opt-level N             of machine code: at 0 each instruction waits for the one before it, at 1 to 3 for what it
+                                needs [default: 3]
   -v, --verbose                 print warnings, and what kernels need
   -w, --disable-warnings        print no warnings
   -V, --version                 print the version in ptxas' form
@@ -185,7 +186,8 @@ fn machine_code(modules: &[Checked<Module>], target: Arch, options: &Options) ->
     if target.sm != 90 || options.relocatable {
         return Err(Fatal::new("--sass makes whole programs for sm_90 alone"));
     }
-    let compiled = ptxas::compile(module).map_err(|diagnostics| {
+    let level = if options.serial { ptxas::Level::Serial } else { ptxas::Level::Overlapped };
+    let compiled = ptxas::compile_entries(module, level, |_| true).map_err(|diagnostics| {
         for diagnostic in &diagnostics {
             terminal::note(&messages::line(&module.source, diagnostic));
         }

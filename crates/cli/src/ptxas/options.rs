@@ -34,6 +34,8 @@ pub(super) struct Options {
     pub(super) verbose: bool,
     /// Machine code for a real device in the place of PTX for the virtual one.
     pub(super) sass: bool,
+    /// `-O0`: machine code in which nothing overlaps.
+    pub(super) serial: bool,
     pub(super) no_warnings: bool,
     pub(super) help: bool,
     pub(super) version: bool,
@@ -88,6 +90,8 @@ impl Options {
                 "optf" | "options-file" => self.file(value.into(), nested)?,
                 "c" | "compile-only" | "ewp" | "extensible-whole-program" => self.relocatable = true,
                 "sass" => self.sass = true,
+                "O" | "opt-level" => self.serial = value == "0",
+                "O0" | "O1" | "O2" | "O3" => self.serial = name == "O0",
                 "v" | "verbose" => self.verbose = true,
                 "w" | "disable-warnings" => self.no_warnings = true,
                 "h" | "help" => self.help = true,
@@ -182,6 +186,15 @@ mod tests {
             Options::parse(&["--input-as-string".into(), ".version 9.0\n.target sm_90".into()]).unwrap();
         assert_eq!(text.inputs, [Input::Text(".version 9.0\n.target sm_90".into())]);
         assert_eq!(parse("a.ptx b.ptx").unwrap().inputs.len(), 2);
+    }
+
+    #[test]
+    fn levels_are_joined_or_apart() {
+        for (text, serial) in
+            [("a.ptx -O0", true), ("-O 0 a.ptx", true), ("--opt-level=0 a.ptx", true), ("-O3 a.ptx", false)]
+        {
+            assert_eq!(parse(text).map(|options| options.serial).ok(), Some(serial), "{text}");
+        }
     }
 
     #[test]

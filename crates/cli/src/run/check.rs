@@ -18,7 +18,8 @@ pub(super) fn sanitizer(arguments: &Arguments) -> Result<Option<Sanitizer>, Fail
         return Err(Failure::usage("--check needs one host thread, so that accesses have one order"));
     }
     let suppressions = arguments.suppress.as_deref().map(suppressions).transpose()?.unwrap_or_default();
-    Ok(Some(Sanitizer::new(checks, suppressions)))
+    let most = arguments.keep_going.unwrap_or(0) as usize;
+    Ok(Some(Sanitizer::new(checks, suppressions).keeping_going(most).in_background()))
 }
 
 /// The suppressions of a file.

@@ -101,7 +101,8 @@ pub(crate) struct Arguments {
     /// Stop the kernel where a lane executes a .sync instruction whose member mask leaves it out
     #[arg(long)]
     strict: bool,
-    /// Look for data races, bad accesses, reads of unwritten memory, misused barriers: race,memory,init,sync or all
+    /// Look for data races, bad accesses, reads of unwritten memory, misused barriers: race,memory,init,sync or all; for races of
+    /// other orders of critical sections, and accesses without a lock in common: predict,locks
     #[arg(long, value_name = "CHECKS")]
     check: Option<sanitizer::Checks>,
     /// Leave out what this file names
@@ -113,6 +114,10 @@ pub(crate) struct Arguments {
     /// Run each launch that is short enough under so many schedules, and report what is seen under any
     #[arg(long, value_name = "N", requires = "check", value_parser = clap::value_parser!(u32).range(1..=1000))]
     schedules: Option<u32>,
+    /// Go on after a bad access, which then does nothing and reads zero, up to N different ones [default: 100]
+    #[arg(long, value_name = "N", requires = "check", num_args = 0..=1, require_equals = true,
+          default_missing_value = "100", value_parser = clap::value_parser!(u32).range(1..))]
+    keep_going: Option<u32>,
     /// Write what was found as JUnit XML, for CI
     #[arg(long, value_name = "FILE", requires = "check")]
     junit: Option<PathBuf>,

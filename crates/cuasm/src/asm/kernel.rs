@@ -1,5 +1,6 @@
 //! `.kernel name, bytes...`: the sections that a kernel needs, by the conventions of ptxas 13. `align@(n)` before a size says how its
 //! parameter is aligned, `stack@(n)` how many bytes of local memory the kernel has, and `barriers@(auto)` that it names barriers.
+//! What it says about its launches stands there too: [`Bounds`].
 
 use super::draft::{Body, Draft, Item, Section};
 use crate::codes::{self, Findings};
@@ -28,6 +29,53 @@ const TOOL_WORDS: usize = 6;
 /// No kernel has more bytes of parameters.
 const MOST_BYTES: u64 = 32764;
 
+/// What a kernel says about its launches. `maxntid@(n)`, `reqntid@(n)` and `cluster@(n)` stand there once for each axis, x first;
+/// `maxcluster@(n)`, `maxreg@(n)` and `cluster@(explicit)` once.
+#[derive(Default)]
+struct Bounds {
+    /// Attributes with their words.
+    words: Vec<(&'static str, Vec<i128>)>,
+    explicit_cluster: bool,
+    registers: Option<i128>,
+}
+
+impl Bounds {
+    /// Takes an argument, if it is one of these.
+    fn take(&mut self, name: &str, value: &Expression) -> bool {
+        let attribute = match (name, value) {
+            ("maxntid", Expression::Number(_)) => "EIATTR_MAX_THREADS",
+            ("reqntid", Expression::Number(_)) => "EIATTR_REQNTID",
+            ("cluster", Expression::Number(_)) => "EIATTR_CTA_PER_CLUSTER",
+            ("maxcluster", Expression::Number(_)) => "EIATTR_MAX_CLUSTER_RANK",
+            ("maxreg", &Expression::Number(registers @ 1..=255)) => {
+                self.registers = Some(registers);
+                return true;
+            }
+            ("cluster", Expression::Name(explicit)) if explicit == "explicit" => {
+                self.explicit_cluster = true;
+                return true;
+            }
+            _ => return false,
+        };
+        let &Expression::Number(number @ 1..=0x7fff_ffff) = value else { return false };
+        match self.words.iter_mut().find(|(name, _)| *name == attribute) {
+            Some((_, words)) => words.push(number),
+            None => self.words.push((attribute, vec![number])),
+        }
+        true
+    }
+
+    fn attributes(&self, out: &mut String) {
+        for (attribute, words) in &self.words {
+            let words: Vec<_> = words.iter().map(|word| format!("{word:#x}")).collect();
+            let _ = writeln!(out, ".attr {attribute}, {}", words.join(", "));
+        }
+        if self.explicit_cluster {
+            out.push_str(".attr.none EIATTR_EXPLICIT_CLUSTER, 0x0\n");
+        }
+    }
+}
+
 /// What opens the sections of a kernel, the one of its code last. The arguments behind the name are the sizes of its parameters,
 /// each of which stands at a multiple of its size, or of 16 if it is larger.
 pub(super) fn open(
@@ -44,6 +92,7 @@ pub(super) fn open(
     let mut offsets = Vec::new();
     let mut end: u64 = 0;
     let (mut stated, mut stack, mut barriers) = (None, 0, false);
+    let mut bounds = Bounds::default();
     for argument in &list[1..] {
         match &argument.expression {
             Expression::Number(size @ 1..=4096) => {
@@ -60,11 +109,12 @@ pub(super) fn open(
                 }
                 ("barriers", Expression::Name(auto)) if auto == "auto" => barriers = true,
                 ("stack", Expression::Number(bytes @ 0..=0x80_0000)) => stack = *bytes,
+                (what, value) if bounds.take(what, value) => {}
                 _ => {
                     findings.error(
                         codes::ARGUMENT,
                         argument.span,
-                        "only `align@(n)`, `stack@(n)` and `barriers@(auto)` can stand here",
+                        "only `align@(n)`, `stack@(n)`, `barriers@(auto)` and bounds of launches can stand here",
                     );
                     return None;
                 }
@@ -81,7 +131,7 @@ pub(super) fn open(
     }
     let name = name.to_owned();
     about(draft, &name, stack, span);
-    let text = sections(draft, &name, (&sizes, &offsets, end), barriers);
+    let text = sections(draft, &name, (&sizes, &offsets, end), barriers, &bounds);
     let mut inner = Findings::default();
     let mut lines = syntax::parse(&text, &mut inner);
     for line in &mut lines {
@@ -146,6 +196,7 @@ fn sections(
     name: &str,
     (sizes, offsets, end): (&[u64], &[u64], u64),
     barriers: bool,
+    bounds: &Bounds,
 ) -> String {
     let sm = draft.target();
     let base = parameters_at(sm);
@@ -192,7 +243,12 @@ fn sections(
         // The lower bits are what ptxas writes for every parameter.
         let _ = writeln!(out, ".attr EIATTR_KPARAM_INFO, 0x0, {place:#x}, {:#x}", size << 18 | 0x1f000);
     }
-    out.push_str(".attr.half EIATTR_SPARSE_MMA_MASK, 0x0\n.attr.half EIATTR_MAXREG_COUNT, 0xff\n");
+    bounds.attributes(&mut out);
+    let registers = bounds.registers.unwrap_or(0xff);
+    let _ = writeln!(
+        out,
+        ".attr.half EIATTR_SPARSE_MMA_MASK, 0x0\n.attr.half EIATTR_MAXREG_COUNT, {registers:#x}"
+    );
     if sm >= 90 {
         // EIATTR_MERCURY_ISA_VERSION
         out.push_str(".attr.half 0x5f, 0x101\n");

@@ -58,7 +58,9 @@ impl Context {
         if let Some(marker) = wait {
             self.submit_now(stream, Wait(marker))?;
         }
-        self.device().process().note_pooled(&pool, self.allocation(pool.kind(), address, bytes, 0));
+        let process = self.device().process();
+        process.checking().iter().for_each(|checking| checking.taken(address, bytes));
+        process.note_pooled(&pool, self.allocation(pool.kind(), address, bytes, 0));
         Ok(address)
     }
 
@@ -92,7 +94,11 @@ impl Context {
         };
         if let Some(pool) = process.disown(address) {
             let bytes = allocation.bytes;
-            let freed = self.submit_now(stream, Free { allocation, free: || () })?;
+            let times = process.checking().map_or(0, |checking| checking.times_taken(address));
+            let free = move || {
+                process.checking().iter().for_each(|checking| checking.gave_back(address, bytes, times));
+            };
+            let freed = self.submit_now(stream, Free { allocation, free })?;
             self.give_back(&pool, address, bytes, freed);
             return Ok(());
         }

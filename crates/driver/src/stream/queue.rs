@@ -2,12 +2,13 @@
 
 use super::marker::Marker;
 use crate::Id;
+use crate::check::{Checking, Known};
 use crate::error::{Error, Result};
 use crate::health::Health;
 use crate::operation::Operation;
 use crate::sync::{self, AtomicU64, Condvar, LOOKS, Mutex, lock};
 use machine::Neighbours;
-use sanitizer::Moment;
+use sanitizer::{Moment, Whole};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -44,6 +45,8 @@ pub struct Stream {
     waiting: AtomicU64,
     /// What its next operation comes after, for who watches.
     pub(super) known: std::sync::Mutex<Moment>,
+    /// What an operation that may overlap with the one before it comes after, if that lets it begin before its own end.
+    early: std::sync::Mutex<Option<Moment>>,
     /// What comes after its last operations comes after, by their numbers.
     moments: std::sync::Mutex<VecDeque<(u64, Moment)>>,
 }
@@ -87,6 +90,7 @@ impl Stream {
             done: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             known: std::sync::Mutex::default(),
+            early: std::sync::Mutex::default(),
             moments: std::sync::Mutex::default(),
         })
     }
@@ -210,9 +214,10 @@ impl Stream {
         let neighbours = Neighbours { complete: &complete, release: &release };
         // A panic of ours must not leave everybody waiting: it becomes the context's error.
         log::trace!("stream {}: {operation:?}", self.id.0);
+        let (overlaps, notes) = (operation.overlaps(), operation.only_notes());
         let run = || operation.carry_out(&self.health, Some(neighbours));
         let run = std::panic::AssertUnwindSafe(|| match self.health.checking() {
-            Some(checking) => checking.run(&self.known, run),
+            Some(checking) => self.carry_out_checked(checking, (number, overlaps, notes), run),
             None => run(),
         });
         if std::panic::catch_unwind(run).is_err() {
@@ -233,6 +238,35 @@ impl Stream {
             // Nobody is between a look and sleep.
             drop(lock(&self.queue));
             self.changed.notify_all();
+        }
+    }
+
+    /// Runs an operation that is watched. If it overlaps with the one before it, it comes after what that one came after, and
+    /// learns the rest when it has waited for it, as whoever begins behind it then knows.
+    fn carry_out_checked(
+        self: &Arc<Self>,
+        checking: &Checking,
+        (number, overlaps, notes): (u64, bool, bool),
+        run: impl FnOnce(),
+    ) {
+        let before = crate::lock(&self.known).clone();
+        let early = crate::lock(&self.early).take().filter(|_| overlaps || notes);
+        let is_early = early.is_some();
+        let moment = early.unwrap_or(before);
+        *crate::lock(&self.early) = Some(moment.clone());
+        let stream = Arc::clone(self);
+        let whole = move || {
+            let whole = crate::lock(&stream.known).clone();
+            *crate::lock(&stream.early) = Some(whole.clone());
+            whole
+        };
+        let whole = overlaps.then(|| Arc::new(whole) as Whole);
+        let after = checking.run_known(&self.known, Known { moment, whole }, run);
+        if notes {
+            *crate::lock(&self.early) = after.filter(|_| is_early);
+        } else if lock(&self.queue).released < number {
+            // Nobody may begin before the end of one that does not let him.
+            *crate::lock(&self.early) = None;
         }
     }
 

@@ -23,6 +23,10 @@ impl Operation for Know {
         "know"
     }
 
+    fn only_notes(&self) -> bool {
+        true
+    }
+
     fn happens_always(&self) -> bool {
         true
     }

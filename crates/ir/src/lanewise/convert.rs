@@ -1,13 +1,15 @@
 //! Conversion between types and sizes (PTX ISA, "cvt" and "cvt.pack").
 
 use super::choose::{lanes, lanewise};
-use crate::choice::{by_half, by_rounding};
-use crate::instruction::{CvtFloatRnd, CvtNarrowX2Atype, CvtPackIntDtype as Dtype, CvtPackNarrowDtype};
+use crate::choice::{NoChoice, by_half, by_rounding};
+use crate::instruction::{
+    CvtFloatRnd, CvtNarrowX2Atype, CvtPackIntDtype as Dtype, CvtPackNarrowDtype, CvtStochasticX4Dtype,
+};
 use crate::operand::Value;
 use crate::{by_flags, by_listed_type, lane_function};
 use numerics::format::{E2m3, E3m2, E4m3, E5m2, F16};
 use numerics::rounding::Rn;
-use numerics::{convert, fp8, packed, scale};
+use numerics::{convert, fp8, packed, scale, stochastic};
 use ptx::types::ScalarType;
 
 /// Evaluates an expression with a type standing for the Rust integer of a PTX integer type.
@@ -119,6 +121,35 @@ lanewise! { to, op:
             CvtNarrowX2Atype::E2m1x2 => by_flags!(op.relu as RELU => {
                 lanes!(to, op, (a: u8) -> u32 { fp8::e2m1_pair_to_f16::<RELU>(a) })
             }),
+        }
+    };
+    // By random bits.
+    CvtStochasticX2 => by_half!(op.dtype, H => by_flags!(op.relu as RELU, op.satfinite as SATFINITE => {
+        lanes!(to, op, (a: u32, b: u32, rbits: u32) -> u32 {
+            stochastic::half_pair::<H, RELU, SATFINITE>(a, b, rbits)
+        })
+    }));
+    CvtStochasticX4 => {
+        let &[a, b, e, f] = &*op.a else {
+            return V::Output::no_choice(format!("{} elements", op.a.len()));
+        };
+        let operands = [a, b, e, f, op.rbits];
+        macro_rules! four {
+            ($r:ty, $function:ident $(, $e:ty)?) => {
+                by_flags!(op.relu as RELU => {
+                    lane_function!(Four: Quinary(a: u32, b: u32, e: u32, f: u32, random: u32) -> $r {
+                        stochastic::$function::<$($e,)? RELU>([a, b, e, f], random)
+                    });
+                    to.quinary::<Four>(op.d, operands)
+                })
+            };
+        }
+        match op.dtype {
+            CvtStochasticX4Dtype::E4m3x4 => four!(u32, bytes, E4m3),
+            CvtStochasticX4Dtype::E5m2x4 => four!(u32, bytes, E5m2),
+            CvtStochasticX4Dtype::E2m3x4 => four!(u32, bytes, E2m3),
+            CvtStochasticX4Dtype::E3m2x4 => four!(u32, bytes, E3m2),
+            CvtStochasticX4Dtype::E2m1x4 => four!(u16, nibbles),
         }
     };
     // Scale factors.

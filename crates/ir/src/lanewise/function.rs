@@ -115,6 +115,24 @@ pub trait Quaternary: Function {
     fn lane(a: Self::A, b: Self::B, c: Self::C, d: Self::D) -> Self::R;
 }
 
+/// A function of five values.
+pub trait Quinary: Function {
+    /// The first operand.
+    type A: Word;
+    /// The second operand.
+    type B: Word;
+    /// The third operand.
+    type C: Word;
+    /// The fourth operand.
+    type D: Word;
+    /// The fifth operand.
+    type E: Word;
+    /// The result.
+    type R: Word;
+    /// The result in a lane.
+    fn lane(a: Self::A, b: Self::B, c: Self::C, d: Self::D, e: Self::E) -> Self::R;
+}
+
 /// A relation between two values.
 pub trait Relation: Function {
     /// Their type.
@@ -205,6 +223,18 @@ macro_rules! lane_function {
             type R = $r;
             #[inline(always)]
             fn lane($a: $ta, $b: $tb, $c: $tc, $d: $td) -> $r $body
+        }
+    };
+    (@ $name:ident: Quinary($a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty, $d:ident: $td:ty, $e:ident: $te:ty) -> $r:ty $body:block) => {
+        impl $crate::lanewise::Quinary for $name {
+            type A = $ta;
+            type B = $tb;
+            type C = $tc;
+            type D = $td;
+            type E = $te;
+            type R = $r;
+            #[inline(always)]
+            fn lane($a: $ta, $b: $tb, $c: $tc, $d: $td, $e: $te) -> $r $body
         }
     };
 }

@@ -1,8 +1,8 @@
 //! Instructions as functions of words: what folding applies to constants.
 
 use super::{
-    Binary, Comparison, Element, Int, Lanewise, Nonzero, Property, Quaternary, Relation, RelationVisitor,
-    Ternary, Test, Unary, Video, Visitor,
+    Binary, Comparison, Element, Int, Lanewise, Nonzero, Property, Quaternary, Quinary, Relation,
+    RelationVisitor, Ternary, Test, Unary, Video, Visitor,
 };
 use crate::choice::is_signed;
 use crate::instruction::{Op, SetIntBool};
@@ -16,7 +16,7 @@ use std::fmt;
 type LaneFunction = Box<dyn Fn(&[u64; MOST_OPERANDS]) -> u64 + Send + Sync>;
 
 /// The most operands that an instruction has here.
-pub const MOST_OPERANDS: usize = 4;
+pub const MOST_OPERANDS: usize = 5;
 
 /// An instruction that computes one result lane by lane.
 pub struct WordFunction {
@@ -136,15 +136,24 @@ impl Visitor for OnWords {
 
     fn ternary<F: Ternary>(self, d: Def, [a, b, c]: [Value; 3]) -> Self::Output {
         let operands = [value::<F::A>(a), value::<F::B>(b), value::<F::C>(c)];
-        Some(WordFunction::typed(d, operands, |&[a, b, c, _]| {
+        Some(WordFunction::typed(d, operands, |&[a, b, c, ..]| {
             F::lane(Int::from_u64(a), Int::from_u64(b), Int::from_u64(c))
         }))
     }
 
     fn quaternary<F: Quaternary>(self, d: Def, [a, b, c, e]: [Value; 4]) -> Self::Output {
         let operands = [value::<F::A>(a), value::<F::B>(b), value::<F::C>(c), value::<F::D>(e)];
-        Some(WordFunction::typed(d, operands, |&[a, b, c, e]| {
+        Some(WordFunction::typed(d, operands, |&[a, b, c, e, _]| {
             F::lane(Int::from_u64(a), Int::from_u64(b), Int::from_u64(c), Int::from_u64(e))
+        }))
+    }
+
+    fn quinary<F: Quinary>(self, d: Def, [a, b, c, e, f]: [Value; 5]) -> Self::Output {
+        let first = [value::<F::A>(a), value::<F::B>(b), value::<F::C>(c)];
+        let operands = first.into_iter().chain([value::<F::D>(e), value::<F::E>(f)]);
+        Some(WordFunction::typed(d, operands, |&[a, b, c, e, f]| {
+            let (a, b, c) = (Int::from_u64(a), Int::from_u64(b), Int::from_u64(c));
+            F::lane(a, b, c, Int::from_u64(e), Int::from_u64(f))
         }))
     }
 
@@ -156,7 +165,7 @@ impl Visitor for OnWords {
 
     fn select(self, d: Def, bits: u32, [a, b]: [Value; 2], by: Predicate) -> Self::Output {
         let operands = [of_bits(a, bits), of_bits(b, bits), predicate(by)];
-        Some(WordFunction::new(d, bits, operands, |&[a, b, by, _]| if holds(by) { a } else { b }))
+        Some(WordFunction::new(d, bits, operands, |&[a, b, by, ..]| if holds(by) { a } else { b }))
     }
 
     /// Element 0 is the lowest.
@@ -177,7 +186,7 @@ impl Visitor for OnWords {
         if nonzero.is_some() {
             return None;
         }
-        Some(WordFunction::typed(d, values.map(value::<u32>), move |&[a, b, c, _]| {
+        Some(WordFunction::typed(d, values.map(value::<u32>), move |&[a, b, c, ..]| {
             bits::lop3(a as u32, b as u32, c as u32, table)
         }))
     }
@@ -186,7 +195,7 @@ impl Visitor for OnWords {
         // What it does not have does not matter.
         let known = sources.map(|source| if source == Value::Unused { Value::Constant(0) } else { source });
         let operands = known.map(|source| of_bits(source, u32::BITS));
-        Some(WordFunction::new(d, u32::BITS, operands, move |&[a, b, c, _]| {
+        Some(WordFunction::new(d, u32::BITS, operands, move |&[a, b, c, ..]| {
             instruction.compute(a as u32, b as u32, c as u32).into()
         }))
     }
@@ -237,7 +246,7 @@ fn outcome<C: Comparison>(test: &Test<C>, element: Element) -> Option<Outcome> {
     }
     let compared = test.relation(element, Compared)?;
     let by = test.combine.map(|(by, _)| by);
-    Some(Box::new(move |&[a, b, with, _]| match by {
+    Some(Box::new(move |&[a, b, with, ..]| match by {
         Some(by) => combined(by, compared(a, b), holds(with)),
         None => compared(a, b),
     }))

@@ -1,22 +1,5 @@
 /* Programmatic dependent launch: a kernel begins when the one before it lets it, and waits for its end when it says so. */
-#include "driver.h"
-
-typedef struct {
-    int id;
-    char pad[4];
-    union {
-        char all[64];
-        int number;
-    } value;
-} Attribute;
-typedef struct {
-    unsigned gx, gy, gz, bx, by, bz, shared;
-    CUstream stream;
-    Attribute *attributes;
-    unsigned count;
-} Config;
-enum { PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
-CUresult cuLaunchKernelEx(const Config *, CUfunction, void **, void **);
+#include "overlap.h"
 
 static const char KERNELS[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
@@ -43,12 +26,6 @@ static CUfunction function(CUmodule module, const char *name) {
     CUfunction found;
     OK(cuModuleGetFunction(&found, module, name));
     return found;
-}
-
-static void launch(CUfunction f, unsigned blocks, CUstream stream, int overlaps, void **params) {
-    Attribute attribute = {.id = PROGRAMMATIC_STREAM_SERIALIZATION, .value.number = overlaps};
-    Config config = {blocks, 1, 1, 1, 1, 1, 0, stream, &attribute, 1};
-    OK(cuLaunchKernelEx(&config, f, params, NULL));
 }
 
 int main(void) {

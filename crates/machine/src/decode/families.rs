@@ -13,8 +13,8 @@ use crate::ops::shape::Heat;
 use ir::choice::is_signed;
 use ir::instruction::SetIntBool;
 use ir::lanewise::{
-    Binary, Choice, Comparison, Function, Nonzero, Property, Quaternary, Relation, Ternary, Test, Unary,
-    Video, Visitor,
+    Binary, Choice, Comparison, Function, Nonzero, Property, Quaternary, Quinary, Relation, Ternary, Test,
+    Unary, Video, Visitor,
 };
 use ir::operand::{Def, Predicate, Value};
 use ptx::module::RegId;
@@ -56,6 +56,10 @@ impl<H: Rule> Visitor for Families<'_, '_, H> {
 
     fn quaternary<F: Quaternary>(self, to: Def, operands: [Value; 4]) -> Decoded {
         self.d.lanewise::<F, 4, H::Of<F>>(to, operands)
+    }
+
+    fn quinary<F: Quinary>(self, to: Def, operands: [Value; 5]) -> Decoded {
+        self.d.lanewise::<F, 5, H::Of<F>>(to, operands)
     }
 
     fn extend(self, to: Def, a: Value, from: ScalarType, result: ScalarType) -> Decoded {

@@ -79,6 +79,7 @@ lanewise! { choice:
     };
     CvtInt | CvtFloatX2 | CvtPackInt => false;
     CvtPackNarrow | CvtNarrowX2 | CvtPackScale | CvtScaleX2 | CvtFromScale => false;
+    CvtStochasticX2 | CvtStochasticX4 => false;
 
     // These have operations of their own.
     AndPred | OrPred | XorPred | NotPred | Lop3 | MovPack | Selp => false;

@@ -7,17 +7,20 @@ use crate::image::matrix::{Factor, Product, Stored};
 use crate::lanes::{Operand as Source, PlaneId};
 use crate::matrix::WARPGROUP;
 use crate::matrix::moved::Moved;
+use crate::matrix::packing::Packing;
+use crate::matrix::scales::{Factors, Scales};
 use crate::matrix::sparsity::Sparsity;
 use crate::matrix::types::{self, accumulator_bits, element_bits, register_bits};
 use crate::memory::SpaceKind;
 use crate::operation::kinds::{
-    LoadMatrix, LoadRows, MultiplyMatrices, StoreMatrix, StoreRows, TransposeMatrix,
+    LoadMatrix, LoadRows, LoadSquares, MultiplyMatrices, StoreColumns, StoreMatrix, StoreRows,
+    TransposeMatrix,
 };
 use crate::ops::matrix::product::multiply;
 use ir::Rounds;
-use ir::instruction::{self, Alayout, Blayout, Matrix, MmaAtype, Wgmma};
+use ir::instruction::{self, Alayout, Blayout, Matrix, MmaAtype, MmaSparseAtype, Stype, Wgmma};
 use ir::operand::{Address, Def, MatrixShape, Value};
-use numerics::tensor::{Config, Operand, Unit};
+use numerics::tensor::{Config, Operand, Scale, Unit};
 use ptx::types::ScalarType;
 
 /// Bytes of a row of an 8x8 matrix.
@@ -37,14 +40,51 @@ macro_rules! dense {
     }};
 }
 
+/// A product of a warp with block scaling, dense or sparse.
+macro_rules! scaled {
+    ($d:ident, $op:ident, $sparse:expr) => {{
+        let types =
+            [types::scaled_factor($op.kind, $op.atype), types::scaled_factor($op.kind, $op.btype.into())];
+        let config = types::config_of(Unit::Exact, types, [ScalarType::F32; 2]);
+        let factors = [(&$op.sa, &*$op.ia), (&$op.sb, &*$op.ib)];
+        let scales = scales($d, types::scales($op.kind, $op.scale_vec_size), $op.stype, factors)?;
+        let matrices = [&*$op.a, &*$op.b, &*$op.c];
+        let product = warp_product($d, config, $op.shape, [true; 2], matrices, &$op.d, $sparse)?;
+        emit_product($d, Product { scales: Some(scales), ..product }, 1)
+    }};
+}
+
 decoders! { d, op:
     Ldmatrix => {
         let at = d.memory(&op.p, ROW_BYTES)?;
         let planes = destinations(d, &op.d, 32)?;
         let to = d.code.image.add_planes(planes.into_iter().map(Some));
         let generic = at.space != SpaceKind::Shared;
-        let load = LoadRows { d: to, transposed: op.trans, generic, address: at.address };
+        let packing = Packing::Whole;
+        let load = LoadRows { d: to, transposed: op.trans, packing, generic, address: at.address };
         d.emit_access(at, Access::Load, ROW_BYTES, load)
+    };
+    LdmatrixBytes => {
+        let at = d.memory(&op.p, ROW_BYTES)?;
+        let planes = destinations(d, &op.d, 32)?;
+        let to = d.code.image.add_planes(planes.into_iter().map(Some));
+        let (generic, address) = (at.space != SpaceKind::Shared, at.address);
+        let packing = Packing::of(op.atype);
+        match op.trans {
+            true => d.emit_access(at, Access::Load, ROW_BYTES, LoadSquares { d: to, packing, generic, address }),
+            // A row of bytes lies in registers as one of half as many halves.
+            false => {
+                let load = LoadRows { d: to, transposed: false, packing, generic, address };
+                d.emit_access(at, Access::Load, ROW_BYTES, load)
+            }
+        }
+    };
+    StmatrixBytes => {
+        let at = d.memory(&op.p, ROW_BYTES)?;
+        let planes = d.read_planes(&op.r, 32)?;
+        let a = d.code.image.add_planes(planes.into_iter().map(Some));
+        let store = StoreColumns { a, generic: at.space != SpaceKind::Shared, address: at.address };
+        d.emit_access(at, Access::Store, ROW_BYTES, store)
     };
     Stmatrix => {
         let at = d.memory(&op.p, ROW_BYTES)?;
@@ -77,15 +117,28 @@ decoders! { d, op:
     Mma => dense!(d, op, Mma, op.atype, op.btype);
     MmaKind => {
         let factors = [types::narrow_factor(op.atype), types::narrow_factor(op.btype.into())];
-        let config = types::config_of(Unit::KindMma, factors, [op.ctype, op.dtype]);
+        let config = types::config_of(Unit::Exact, factors, [op.ctype, op.dtype]);
         product(d, config, op.shape, [true; 2], [&op.a, &op.b, &op.c], &op.d, None)
     };
+    MmaScaled => scaled!(d, op, None);
     WmmaMma => dense!(d, op, Wmma, factor_type(op.atype), factor_type(op.btype));
     MmaSparse => {
-        let types = types::config(Unit::SparseMma, op.atype, op.btype, [op.ctype, op.dtype]);
+        // No Hopper has 8-bit floats with halves to add to.
+        let unit = match (op.atype, op.dtype) {
+            (MmaSparseAtype::E4m3 | MmaSparseAtype::E5m2, ScalarType::F16) => Unit::Exact,
+            _ => Unit::SparseMma,
+        };
+        let types = types::config(unit, op.atype, op.btype, [op.ctype, op.dtype]);
         let config = Config { satfinite: op.satfinite, ..types };
         product(d, config, op.shape, [true; 2], [&op.a, &op.b, &op.c], &op.d, Some((&op.e, op.f)))
     };
+    MmaSparseKind => {
+        let factors = [types::narrow_factor(op.atype), types::narrow_factor(op.btype.into())];
+        let config = types::config_of(Unit::Exact, factors, [op.ctype, op.dtype]);
+        let shape = MatrixShape { m: 16, n: 8, k: 64 };
+        product(d, config, shape, [true; 2], [&op.a, &op.b, &op.c], &op.d, Some((&op.e, op.f)))
+    };
+    MmaSparseScaled => scaled!(d, op, Some((&op.e, op.f)));
 }
 
 /// The type of a factor of `wmma`, which is not spelt for `.f16`.
@@ -106,8 +159,42 @@ fn sparsity(d: &mut Decoder<'_>, ty: Operand, (e, f): (&Value, u64)) -> Result<S
     Ok(Sparsity::new(ty, d.read_plane(e, 32)?, f as u32))
 }
 
-/// A product of a warp. `sparse` are the metadata and the selector.
+/// The scale factors of A and B, so many each: a register, and the selectors of a byte and of threads.
+fn scales(
+    d: &mut Decoder<'_>,
+    count: usize,
+    format: Stype,
+    factors: [(&Value, &[Value]); 2],
+) -> Result<Scales, Missing> {
+    let mut read = |(data, selectors): (&Value, &[Value])| {
+        let [byte, thread] = selectors else { return Err(format!("{} selectors", selectors.len())) };
+        let data = d.read_plane(data, 32)?;
+        Ok(Factors { data, byte: d.read_plane(byte, 16)?, thread: d.read_plane(thread, 16)? })
+    };
+    let [a, b] = factors;
+    let format = match format {
+        Stype::Ue8m0 => Scale::Ue8m0,
+        Stype::Ue4m3 => Scale::Ue4m3,
+    };
+    Ok(Scales { format, count, a: read(a)?, b: read(b)? })
+}
+
+/// Emits a product of a warp. `sparse` are the metadata and the selector.
 fn product(
+    d: &mut Decoder<'_>,
+    config: Config,
+    shape: MatrixShape,
+    lines: [bool; 2],
+    matrices: [&[Value]; 3],
+    to: &[Def],
+    sparse: Option<(&Value, u64)>,
+) -> Decoded {
+    let product = warp_product(d, config, shape, lines, matrices, to, sparse)?;
+    emit_product(d, product, 1)
+}
+
+/// A product of a warp.
+fn warp_product(
     d: &mut Decoder<'_>,
     config: Config,
     shape: MatrixShape,
@@ -115,13 +202,13 @@ fn product(
     [a, b, c]: [&[Value]; 3],
     to: &[Def],
     sparse: Option<(&Value, u64)>,
-) -> Decoded {
+) -> Result<Product, Missing> {
     let a = d.read_planes(a, register_bits(element_bits(config.a)))?;
     let b = d.read_planes(b, register_bits(element_bits(config.b)))?;
     let c = d.read_planes(c, register_bits(accumulator_bits(config.c)))?;
     let sparsity = sparse.map(|sparse| sparsity(d, config.a, sparse)).transpose()?;
     let to = destinations(d, to, register_bits(accumulator_bits(config.d)))?;
-    emit_product(d, Product::of_warp(config, shape, lines, [a, b, c, to], sparsity), 1)
+    Ok(Product::of_warp(config, shape, lines, [a, b, c, to], sparsity))
 }
 
 /// Emits a product of so many warps.

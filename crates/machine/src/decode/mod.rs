@@ -12,7 +12,7 @@
 //! | `emit` | an operation of a family, with splats where a member is missing |
 //! | `families`, `compare` | what `ir::lanewise` says of an instruction as an operation |
 //! | `heat` | how often lanewise instructions occur |
-//! | `carry`, `movement`, `spaces`, `bulk`, `atomic`, `mbarrier`, `warp`, `matrix`, `control`, `texture` | the rest by chapter |
+//! | `carry`, `movement`, `spaces`, `bulk`, `atomic`, `mbarrier`, `warp`, `matrix`, `tensor_core`, `control`, `texture` | the rest by chapter |
 
 mod atomic;
 mod bulk;
@@ -28,6 +28,7 @@ mod mbarrier;
 mod movement;
 mod operand;
 mod spaces;
+mod tensor_core;
 mod texture;
 mod warp;
 

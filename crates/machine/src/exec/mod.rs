@@ -14,14 +14,17 @@ use crate::memory::{CODE_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, SHARED_
 use crate::misuse::{Masks, Misuses};
 use crate::output::Output;
 use crate::spinning::SpinDetector;
+use crate::tensor_core::memory::TensorMemory;
 use crate::texture::table::{Handle, Object};
-use ptx::module::FuncId;
+use ptx::module::{FuncId, Module};
 use ptx::types::ScalarType;
 use std::collections::HashMap;
 
 /// What is the same for every thread of a launch.
 pub(crate) struct Grid<'a> {
     pub(crate) memory: View<'a>,
+    /// The kernel's module.
+    pub(crate) module: &'a Module,
     /// The decoded kernel and everything it may call.
     pub(crate) image: &'a Image,
     /// The kernel's parameter buffer.
@@ -165,6 +168,8 @@ pub(crate) enum Awaited {
     Mbarrier { address: u64, word: u64, lane: (usize, usize) },
     /// The cluster barrier, which waits for so many threads.
     Cluster { threads: u32 },
+    /// Columns of tensor memory, of which so many are free, or a warp of the CTA's peer.
+    TensorMemory { free: u32, lane: (usize, usize) },
     /// So many nanoseconds after the launch.
     Time { until: u64 },
 }
@@ -178,6 +183,12 @@ impl std::fmt::Display for Awaited {
                 write!(f, "the mbarrier at {address:#x} waits for {arrivals} arrivals and {bytes} bytes")
             }
             Self::Time { until } => write!(f, "a thread sleeps until {until} ns after the launch"),
+            Self::TensorMemory { free, .. } => {
+                write!(
+                    f,
+                    "a warp waits for tensor memory, of which {free} columns are free, or for one of its peer CTA"
+                )
+            }
             Self::Cluster { threads } => write!(f, "the cluster barrier waits for {threads} threads"),
         }
     }
@@ -227,6 +238,8 @@ pub(crate) struct Exec<'a> {
     /// Shared memory of the other CTAs of the cluster by rank; empty where one has exited.
     pub(crate) peers: &'a mut [Vec<u8>],
     pub(crate) cluster_barrier: &'a mut ClusterBarrier,
+    /// Tensor memory of the CTAs of the cluster by rank.
+    pub(crate) tensor: &'a mut [TensorMemory],
     pub(crate) grid: &'a Grid<'a>,
 }
 
@@ -297,6 +310,7 @@ impl<'a> Exec<'a> {
             shared_base: common.base,
             peers: &mut common.peers,
             cluster_barrier: &mut common.barrier,
+            tensor: &mut common.tensor,
             grid,
         }
     }

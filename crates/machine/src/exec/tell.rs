@@ -2,17 +2,18 @@
 
 use super::{Exec, Grid};
 use crate::fault::Access;
+use crate::lanes::LANES;
 use crate::memory::Cell;
 use crate::misuse::Kind;
-use crate::observe::{Happening, Lanes};
+use crate::observe::{Happening, Lanes, Placed};
 
 impl Grid<'_> {
     /// The grid begins.
-    pub(crate) fn tell_begin(&self) {
+    pub(crate) fn tell_begin(&self, variables: &dyn Fn() -> Vec<Placed>) {
         if let Some(observer) = self.observer {
             let Grid { image, grid, block, cluster, .. } = *self;
-            let (kernel, launches) = (image.kernel, image.launches_grids());
-            observer.happening(&Happening::Began { kernel, launches, grid, block, cluster });
+            let (kernel, launches, variables) = (image.kernel, image.launches_grids(), &variables()[..]);
+            observer.happening(&Happening::Began { kernel, variables, launches, grid, block, cluster });
         }
     }
 }
@@ -28,6 +29,34 @@ impl Exec<'_> {
             mask,
             place: (origin.function, origin.instruction),
         }
+    }
+
+    /// Tells the observer, if there is one, that lanes of a warp access memory otherwise than their instruction says: each so many
+    /// bytes at a generic address.
+    #[cold]
+    pub(crate) fn tell_access(
+        &self,
+        pc: u32,
+        (warp, mask): (usize, u32),
+        addresses: &[u64; LANES],
+        bytes: u64,
+        access: Access,
+    ) {
+        let lanes = self.lanes_at(pc, warp, mask);
+        self.tell(|_| Happening::Accessed { lanes, addresses, bytes, access });
+    }
+
+    /// The same of one lane.
+    #[cold]
+    pub(crate) fn tell_access_of(
+        &self,
+        pc: u32,
+        (warp, lane): (usize, usize),
+        address: u64,
+        bytes: u64,
+        access: Access,
+    ) {
+        self.tell_access(pc, (warp, 1 << lane), &[address; LANES], bytes, access);
     }
 
     /// Tells the observer, if there is one, what happens.

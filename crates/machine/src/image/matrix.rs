@@ -3,6 +3,7 @@
 use crate::lanes::{Condition, Operand, PlaneId};
 use crate::matrix::fragment::Fragment;
 use crate::matrix::layout::{Layout, Layouts, Order};
+use crate::matrix::scales::Scales;
 use crate::matrix::sparsity::Sparsity;
 use crate::matrix::types::{accumulator_bits, depth, element_bits};
 use crate::memory::SpaceKind;
@@ -25,6 +26,7 @@ pub(crate) struct Product {
     pub(crate) c: Fragment,
     pub(crate) d: Fragment,
     pub(crate) sparsity: Option<Sparsity>,
+    pub(crate) scales: Option<Scales>,
     /// What says whether C counts.
     pub(crate) scale_d: Option<Condition>,
 }
@@ -84,6 +86,7 @@ impl Product {
             c: accumulator(config.c, c),
             d: accumulator(config.d, d),
             sparsity,
+            scales: None,
             scale_d: None,
             config,
         }
@@ -111,6 +114,7 @@ impl Product {
             c: accumulator(planes.clone()),
             d: accumulator(planes),
             sparsity,
+            scales: None,
             scale_d: Some(scale_d),
             config,
         }

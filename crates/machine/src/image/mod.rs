@@ -8,6 +8,7 @@ pub(crate) mod control;
 pub(crate) mod copy;
 pub(crate) mod matrix;
 pub(crate) mod places;
+pub(crate) mod tensor_core;
 pub(crate) mod texture;
 
 use crate::exec::Exec;
@@ -261,6 +262,11 @@ pub(crate) struct Sites {
     lookups: Vec<LookupSite>,
     surfaces: Vec<SurfaceSite>,
     queries: Vec<QuerySite>,
+    tensor_allocations: Vec<tensor_core::Allocation>,
+    tensor_transfers: Vec<tensor_core::Transfer>,
+    shared_to_tensor: Vec<tensor_core::Copy>,
+    tensor_products: Vec<tensor_core::Product>,
+    tensor_commits: Vec<tensor_core::Commit>,
 }
 
 /// What stands in a table of an image.
@@ -286,7 +292,9 @@ macro_rules! tabled {
 tabled! {
     calls: CallSite, barriers: BarrierSite, videos: numerics::video::Instruction, products: Product, matrices: Stored,
     async_copies: AsyncCopy, bulks: Bulk, tensor_copies: TensorCopy, replacements: Replacement, multimems: Multimem,
-    lookups: LookupSite, surfaces: SurfaceSite, queries: QuerySite,
+    lookups: LookupSite, surfaces: SurfaceSite, queries: QuerySite, tensor_allocations: tensor_core::Allocation,
+    tensor_transfers: tensor_core::Transfer, shared_to_tensor: tensor_core::Copy, tensor_products: tensor_core::Product,
+    tensor_commits: tensor_core::Commit,
 }
 
 /// What an operation is to an observer.

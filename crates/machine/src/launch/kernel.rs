@@ -6,6 +6,7 @@ use crate::build::{self, Unsupported};
 use crate::compiled::Engine;
 use crate::lanes::simd::Level;
 use crate::memory::{LOCAL_WINDOW, PARAM_WINDOW};
+use crate::observe::Placed;
 use ir::LaneOrder;
 use ptx::module::{FuncId, Module, Param, VarId};
 use ptx::types::StateSpace;
@@ -142,6 +143,25 @@ impl Variables<'_> {
             }
             _ => self.module.addresses[variable.index()].map(VariablePlace::At),
         }
+    }
+}
+
+impl Variables<'_> {
+    /// Those in shared, global and constant memory; those of a CTA begin at an address in the shared window.
+    pub(crate) fn lasting(&self, shared_start: u32) -> Vec<Placed> {
+        let module = self.module.module();
+        let lasting = |space| matches!(space, StateSpace::Shared | StateSpace::Global | StateSpace::Const);
+        let all = (0..).map(VarId).zip(&module.variables);
+        let of = |(variable, _): (VarId, _)| {
+            Some(match self.of(variable)? {
+                VariablePlace::Shared(offset) => {
+                    Placed { variable, shared: true, start: u64::from(shared_start) + u64::from(offset) }
+                }
+                VariablePlace::At(start) => Placed { variable, shared: false, start },
+                VariablePlace::Frame(_) => return None,
+            })
+        };
+        all.filter(|(_, declared)| lasting(declared.space)).filter_map(of).collect()
     }
 }
 

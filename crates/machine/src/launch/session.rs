@@ -149,6 +149,7 @@ impl Session<'_> {
         let packs = (threads_per_cta as usize).div_ceil(LANES * image.warps);
         let grid = Grid {
             memory: self.memory,
+            module: launch.kernel.module().module(),
             image,
             params: &launch.params,
             grid: shape.grid,
@@ -195,7 +196,7 @@ impl Session<'_> {
             progress: options.progress.filter(|_| first),
         };
         let promise = self.promise(launch.kernel, &grid);
-        grid.tell_begin();
+        grid.tell_begin(&|| launch.kernel.variables().lasting(grid.shared_start));
         let result = grid::run(&grid, &plan, promise.as_ref());
         promise.iter().for_each(|promise| self.note_outcome(promise.outcome()));
         let issued =

@@ -5,8 +5,10 @@
 //! | --- | --- |
 //! | `types` | the types of elements, and the space they take |
 //! | `layout` | which element each register of each lane holds |
+//! | `packing` | elements of less than a byte in memory |
 //! | `fragment` | reading and writing matrices in registers |
 //! | `sparsity` | what the metadata of sparse factors chooses |
+//! | `scales` | the scale factors of blocks, in registers |
 //! | `moved` | the matrices that `wmma.load` and `wmma.store` move |
 //! | `workspace` | the matrices of a product that is computed |
 //! | `descriptor` | matrices of `wgmma` in shared memory |
@@ -17,6 +19,8 @@ pub(crate) mod descriptor;
 pub(crate) mod fragment;
 pub(crate) mod layout;
 pub(crate) mod moved;
+pub(crate) mod packing;
+pub(crate) mod scales;
 pub(crate) mod sparsity;
 pub(crate) mod types;
 pub(crate) mod workspace;

@@ -19,6 +19,20 @@ pub(crate) enum Granule {
     TwoElements,
 }
 
+impl Granule {
+    /// Fills `chosen` with the place along k of each stored element, as the numbers say.
+    pub(crate) fn places(self, numbers: u64, chosen: &mut [u16]) {
+        for (j, place) in chosen.iter_mut().enumerate() {
+            let number = |granule: usize| (numbers >> (2 * granule) & 3) as usize;
+            *place = match self {
+                Self::HalfElement => 2 * j + number(2 * j) / 2,
+                Self::Element => j / 2 * 4 + number(j),
+                Self::TwoElements => j / 4 * 8 + 2 * number(j / 2) + j % 2,
+            } as u16;
+        }
+    }
+}
+
 /// The sparsity of a product.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sparsity {
@@ -36,7 +50,7 @@ impl Sparsity {
     pub(crate) fn new(ty: Operand, plane: PlaneId, selector: u32) -> Self {
         let granule = match ty {
             Operand::Tf32 => Granule::HalfElement,
-            Operand::S4 | Operand::U4 => Granule::TwoElements,
+            Operand::S4 | Operand::U4 | Operand::PackedE2m1 => Granule::TwoElements,
             _ => Granule::Element,
         };
         Self { granule, by_halves: element_bits(ty) >= 16, plane, selector }
@@ -69,13 +83,6 @@ impl Sparsity {
                 numbers |= u64::from(plane[lane]) << (32 * word);
             }
         }
-        for (j, place) in chosen.iter_mut().enumerate() {
-            let number = |granule: usize| (numbers >> (2 * granule) & 3) as usize;
-            *place = match self.granule {
-                Granule::HalfElement => 2 * j + number(2 * j) / 2,
-                Granule::Element => j / 2 * 4 + number(j),
-                Granule::TwoElements => j / 4 * 8 + 2 * number(j / 2) + j % 2,
-            } as u16;
-        }
+        self.granule.places(numbers, chosen);
     }
 }

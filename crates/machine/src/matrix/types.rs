@@ -1,6 +1,8 @@
 //! The types of matrices as instructions name them, and the space that their elements take.
 
-use ir::instruction::{MmaAtype, MmaKindAtype, WmmaMmaOp};
+use ir::instruction::{
+    MmaAtype, MmaKindAtype, MmaScaledKind, MmaScaledScaleVecSize as ScaleVecSize, WmmaMmaOp,
+};
 use numerics::rounding::Mode;
 use numerics::tensor::{Accumulator, BitOperation, Config, Operand, Unit};
 use ptx::types::ScalarType;
@@ -30,6 +32,24 @@ pub(crate) fn narrow_factor(ty: MmaKindAtype) -> Operand {
         MmaKindAtype::E3m2 => Operand::E3m2,
         MmaKindAtype::E2m3 => Operand::E2m3,
         MmaKindAtype::E2m1 => Operand::E2m1,
+    }
+}
+
+/// The type of a factor with block scaling: but for `.kind::mxf8f6f4` two share a byte.
+pub(crate) fn scaled_factor(kind: MmaScaledKind, ty: MmaKindAtype) -> Operand {
+    match kind {
+        MmaScaledKind::KindMxf8f6f4 => narrow_factor(ty),
+        MmaScaledKind::KindMxf4 | MmaScaledKind::KindMxf4nvf4 => Operand::PackedE2m1,
+    }
+}
+
+/// How many scale factors a row of A and a column of B have.
+pub(crate) fn scales(kind: MmaScaledKind, size: Option<ScaleVecSize>) -> usize {
+    match (size, kind) {
+        (Some(ScaleVecSize::ScaleVec1X), _) | (None, MmaScaledKind::KindMxf8f6f4) => 1,
+        (Some(ScaleVecSize::ScaleVec4X), _) => 4,
+        (Some(ScaleVecSize::ScaleVec2X), _)
+        | (None, MmaScaledKind::KindMxf4 | MmaScaledKind::KindMxf4nvf4) => 2,
     }
 }
 
@@ -88,7 +108,7 @@ pub(crate) fn element_bits(ty: Operand) -> u32 {
         | Operand::E2m1
         | Operand::S8
         | Operand::U8 => 8,
-        Operand::S4 | Operand::U4 => 4,
+        Operand::S4 | Operand::U4 | Operand::PackedE2m1 => 4,
     }
 }
 

@@ -27,6 +27,8 @@ pub(crate) struct Elements {
     pub(crate) places: Vec<u16>,
     /// Of a sparse product: the elements of B that meet them, column by column.
     pub(crate) met: Vec<Element>,
+    /// Of a product with block scaling: the factors of A, row by row, and of B, column by column.
+    pub(crate) scales: [Vec<Element>; 2],
 }
 
 /// The factors of products whose lanes are computed side by side.

@@ -5,8 +5,10 @@ use super::print::{self, Names, field};
 use crate::image::control::{BarrierSite, CallSite};
 use crate::image::copy::{AsyncCopy, Bulk, Multimem, Replacement, TensorCopy};
 use crate::image::matrix::{Product, Stored};
+use crate::image::tensor_core;
 use crate::image::texture::{LookupSite, QuerySite, SurfaceSite};
 use crate::lanes::{Condition, Operand, PlaneId, PredicateId, ScalarId};
+use crate::matrix::packing::Packing;
 use ir::instruction::{ShflMode, VoteMode};
 use ir::operand::Space;
 use ptx::isa::SpecialRegister;
@@ -126,6 +128,8 @@ operations! {
     "ternary" Ternary { d: Operand, a: Operand, b: Operand, c: Operand }
     /// `d` = a function of `a`, `b`, `c` and `e`.
     "quaternary" Quaternary { d: Operand, a: Operand, b: Operand, c: Operand, e: Operand }
+    /// `d` = a function of `a`, `b`, `c`, `e` and `f`.
+    "quinary" Quinary { d: Operand, a: Operand, b: Operand, c: Operand, e: Operand, f: Operand }
     /// A relation of `a` and `b`.
     "compare" Compare { a: Operand, b: Operand, outcome: Outcome }
     /// Whether `a` is not zero.
@@ -275,9 +279,13 @@ operations! {
     // Matrices.
 
     /// `ldmatrix`: lanes 8i to 8i+7 have the addresses of the rows of matrix i.
-    "matrix.load_rows" LoadRows { d: List, transposed: bool, generic: bool, address: Address }
+    "matrix.load_rows" LoadRows { d: List, transposed: bool, packing: Packing, generic: bool, address: Address }
+    /// `ldmatrix` of 16x16 bytes: lanes 16i to 16i+15 have the addresses of the rows of matrix i.
+    "matrix.load_squares" LoadSquares { d: List, packing: Packing, generic: bool, address: Address }
     /// `stmatrix`.
     "matrix.store_rows" StoreRows { a: List, transposed: bool, generic: bool, address: Address }
+    /// `stmatrix` of bytes, of which columns are in registers.
+    "matrix.store_columns" StoreColumns { a: List, generic: bool, address: Address }
     /// `movmatrix`.
     "matrix.transpose" TransposeMatrix { d: PlaneId, a: PlaneId }
     /// `wmma.load`.
@@ -286,6 +294,25 @@ operations! {
     "matrix.store" StoreMatrix { address: Address, site: Site<Stored> }
     /// `mma`, `wmma.mma` and `wgmma.mma_async`, of so many warps together.
     "matrix.multiply" MultiplyMatrices { site: Site<Product>, warps: u8 }
+
+    // The 5th-generation tensor core.
+
+    /// `tcgen05.alloc` and `tcgen05.dealloc`.
+    "tensor_memory.allocate" AllocateTensorMemory { site: Site<tensor_core::Allocation> }
+    /// `tcgen05.relinquish_alloc_permit`.
+    "tensor_memory.relinquish" RelinquishTensorMemory {}
+    /// `tcgen05.ld`.
+    "tensor_memory.load" LoadTensorMemory { site: Site<tensor_core::Transfer> }
+    /// `tcgen05.st`.
+    "tensor_memory.store" StoreTensorMemory { site: Site<tensor_core::Transfer> }
+    /// `tcgen05.cp`.
+    "tensor_memory.copy" CopyToTensorMemory { site: Site<tensor_core::Copy> }
+    /// `tcgen05.shift`, in the memory of so many CTAs.
+    "tensor_memory.shift" ShiftTensorMemory { address: Address, ctas: u8 }
+    /// `tcgen05.mma`.
+    "tensor.multiply" MultiplyTensors { site: Site<tensor_core::Product> }
+    /// `tcgen05.commit`.
+    "tensor.commit" CommitTensorCore { site: Site<tensor_core::Commit> }
 
     // Control.
 

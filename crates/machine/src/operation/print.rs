@@ -2,6 +2,7 @@
 
 use super::field::{Address, CarryIn, Combine, Immediate, List, ObjectKind, Pattern, Run, Site, Target};
 use crate::lanes::{Condition, Operand, PlaneId, PredicateId, ScalarId};
+use crate::matrix::packing::Packing;
 use std::fmt::{Formatter, Result};
 
 /// What somebody calls the places of a frame.
@@ -105,6 +106,15 @@ impl Field for Pattern {
     }
     fn is_there(&self) -> bool {
         *self != Self::Any
+    }
+}
+
+impl Field for Packing {
+    fn write(&self, f: &mut Formatter<'_>, _: &dyn Names) -> Result {
+        write!(f, "{self:?}")
+    }
+    fn is_there(&self) -> bool {
+        *self != Self::Whole
     }
 }
 

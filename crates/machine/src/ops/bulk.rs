@@ -222,7 +222,9 @@ fn store_zeros_in<P: Space>(x: &mut Exec<'_>, op: &StoreZeros, pc: u32) -> u32 {
         if let Err(trap) = zeros(x, address, bytes) {
             return x.raise(warp, lane, trap);
         }
-        x.tell(|x| Happening::StoredBlock { lanes: x.lanes_at(pc, warp, 1 << lane), address, bytes });
+        if x.grid.observer.is_some() {
+            x.tell_access_of(pc, (warp, lane), address, bytes, Access::Store);
+        }
     }
     pc + 1
 }
@@ -256,8 +258,14 @@ pub(crate) fn copy_tensor_map(x: &mut Exec<'_>, op: &CopyTensorMap, pc: u32) -> 
             continue;
         }
         let lane = x.mask[warp].trailing_zeros() as usize;
-        if let Err(trap) = copy.move_tensor_map(x, warp, lane) {
-            return x.raise(warp, lane, trap);
+        match copy.move_tensor_map(x, warp, lane) {
+            Ok(ends) if x.grid.observer.is_some() => {
+                for (address, access) in ends {
+                    x.tell_access_of(pc, (warp, lane), address, crate::tensormap::BYTES as u64, access);
+                }
+            }
+            Ok(_) => {}
+            Err(trap) => return x.raise(warp, lane, trap),
         }
     }
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
@@ -265,16 +273,24 @@ pub(crate) fn copy_tensor_map(x: &mut Exec<'_>, op: &CopyTensorMap, pc: u32) -> 
 }
 
 impl Bulk {
-    fn move_tensor_map(&self, x: &mut Exec<'_>, warp: usize, lane: usize) -> Result<(), Trap> {
+    /// Copies a tensor map. What it has accessed, by generic addresses.
+    fn move_tensor_map(
+        &self,
+        x: &mut Exec<'_>,
+        warp: usize,
+        lane: usize,
+    ) -> Result<Vec<(u64, Access)>, Trap> {
         let (source, from) = self.from;
         let from = lane_address(x, from, warp, lane);
         aligned("source", from, crate::tensormap::BYTES as u64)?;
-        let Some((target, to)) = self.to else { return Ok(()) };
+        let Some((target, to)) = self.to else { return Ok(Vec::new()) };
         let to = lane_address(x, to, warp, lane);
         aligned("destination", to, crate::tensormap::BYTES as u64)?;
         let mut map = [0; crate::tensormap::BYTES];
         source.read(x, from, &mut map)?;
-        target.write(x, to, &map)
+        target.write(x, to, &map)?;
+        let ends = [(source, from, Access::Load), (target, to, Access::Store)];
+        Ok(ends.map(|(end, at, access)| (end.window().wrapping_add(at), access)).to_vec())
     }
 }
 

@@ -6,6 +6,7 @@
 use crate::exec::{Exec, event};
 use crate::fault;
 use crate::lanes::{EMPTY, MAX_WARPS};
+use crate::observe::Happening;
 use crate::operation::Target;
 use crate::operation::kinds::{
     Account, Barrier, Branch, BranchIndexed, Breakpoint, Call, CallIndirect, Exit, Fence, Guard, Join, Jump,
@@ -168,6 +169,9 @@ pub(crate) fn fence(x: &mut Exec<'_>, _: &Fence, pc: u32) -> u32 {
 pub(crate) fn wait_for_grids(x: &mut Exec<'_>, op: &WaitForGrids, pc: u32) -> u32 {
     x.communicated = true;
     if x.grid.dependents.may_pass() {
+        for warp in (0..x.warps).filter(|&warp| x.mask[warp] != 0) {
+            x.tell(|x| Happening::GridsComplete(x.lanes_at(pc, warp, x.mask[warp])));
+        }
         x.tick(op.run.0);
         return pc + 1;
     }

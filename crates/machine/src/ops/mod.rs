@@ -16,6 +16,7 @@
 //! | `copy_async`, `bulk`, `tensor`, `tensor_map`, `multimem` | copies of a few bytes, of whole blocks and tiles; multicast memory |
 //! | `warp` | shuffles, votes, matches, reductions |
 //! | `mbarrier` | mbarrier objects |
+//! | `tensor_core` | the 5th-generation tensor core and its memory |
 //! | `cluster` | ranks in a cluster, the cluster barrier |
 //! | `control`, `barrier` | branches, calls, barriers, everything that ends a straight run |
 //! | `width` | values between registers of different widths |
@@ -45,6 +46,7 @@ pub(crate) mod space;
 pub(crate) mod special;
 pub(crate) mod stack;
 pub(crate) mod tensor;
+pub(crate) mod tensor_core;
 pub(crate) mod tensor_map;
 pub(crate) mod texture;
 pub(crate) mod time;
@@ -110,10 +112,20 @@ executed! {
     Elect => warp::elect;
     WarpBarrier => warp::barrier;
     LoadRows => matrix::transfer::load_rows;
+    LoadSquares => matrix::transfer::load_squares;
     StoreRows => matrix::transfer::store_rows;
+    StoreColumns => matrix::transfer::store_columns;
     TransposeMatrix => matrix::transfer::transpose;
     LoadMatrix => matrix::transfer::load_matrix;
     StoreMatrix => matrix::transfer::store_matrix;
+    AllocateTensorMemory => tensor_core::allocate::allocate;
+    RelinquishTensorMemory => tensor_core::allocate::relinquish;
+    LoadTensorMemory => tensor_core::transfer::load;
+    StoreTensorMemory => tensor_core::transfer::store;
+    CopyToTensorMemory => tensor_core::copy;
+    ShiftTensorMemory => tensor_core::shift;
+    MultiplyTensors => tensor_core::multiply;
+    CommitTensorCore => tensor_core::commit;
     Jump => control::jump;
     Branch => control::branch;
     BranchIndexed => control::branch_indexed;

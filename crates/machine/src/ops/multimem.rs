@@ -128,6 +128,9 @@ pub(crate) fn load(x: &mut Exec<'_>, op: &LoadMultimem, pc: u32) -> u32 {
         if let Err(trap) = gather(x, op.address, &site, (warp, lane), &mut values[..planes.len()]) {
             return x.raise(warp, lane, trap);
         }
+        if x.grid.observer.is_some() {
+            tell(x, op.address, &site, (pc, warp, lane), Access::Load);
+        }
         for (plane, value) in planes.iter().zip(values) {
             if let Some(plane) = *plane {
                 x.files.write(plane, warp, lane, value);
@@ -151,6 +154,16 @@ fn gather(
     Ok(())
 }
 
+/// Tells of what a lane has accessed: the same bytes of each member.
+#[cold]
+fn tell(x: &Exec<'_>, at: Address, site: &Multimem, (pc, warp, lane): (u32, usize, usize), access: Access) {
+    let bytes = u64::from(site.bytes * site.planes.count);
+    let members = site.members(x, at, warp, lane).into_iter();
+    for member in members.flat_map(|members| members.addresses().collect::<Vec<_>>()) {
+        x.tell_access_of(pc, (warp, lane), member, bytes, access);
+    }
+}
+
 /// `multimem.st` and `multimem.red`.
 pub(crate) fn store(x: &mut Exec<'_>, op: &StoreMultimem, pc: u32) -> u32 {
     x.communicated = true;
@@ -158,6 +171,10 @@ pub(crate) fn store(x: &mut Exec<'_>, op: &StoreMultimem, pc: u32) -> u32 {
     for (warp, lane) in x.active_lanes() {
         if let Err(trap) = scatter(x, op.address, &site, warp, lane) {
             return x.raise(warp, lane, trap);
+        }
+        if x.grid.observer.is_some() {
+            let access = if matches!(site.sum, Sum::Each(_)) { Access::Atomic } else { Access::Store };
+            tell(x, op.address, &site, (pc, warp, lane), access);
         }
     }
     pc + 1

@@ -9,11 +9,11 @@ use crate::image::Function;
 use crate::lanes::simd::{Level, Simd, warp_by_warp};
 use crate::lanes::{Cells, Condition, LANES, Lane, LaneOf, Operand, Plane};
 use crate::operation::kinds::{
-    Binary as BinaryFields, Compare, Outcome, Quaternary as QuaternaryFields, Select, Splat,
-    Ternary as TernaryFields, Unary as UnaryFields,
+    Binary as BinaryFields, Compare, Outcome, Quaternary as QuaternaryFields, Quinary as QuinaryFields,
+    Select, Splat, Ternary as TernaryFields, Unary as UnaryFields,
 };
 use crate::operation::{Combine, Fields};
-use ir::lanewise::{Binary, Int, Quaternary, Relation, Ternary, Unary, Word};
+use ir::lanewise::{Binary, Int, Quaternary, Quinary, Relation, Ternary, Unary, Word};
 use std::cell::Cell;
 use std::marker::PhantomData;
 
@@ -195,6 +195,33 @@ impl<F: Quaternary> Body for QuaternaryBody<F> {
     }
 }
 
+struct QuinaryBody<F>(PhantomData<F>);
+impl<F: Quinary> Body for QuinaryBody<F> {
+    type Fields = QuinaryFields;
+    #[inline(always)]
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &QuinaryFields, pc: u32) -> u32 {
+        map!(I, LaneOf<F::R>, x, op.d, |cells, warp| {
+            a = cells.planes::<LaneOf<F::A>>(op.a.index());
+            b = cells.planes::<LaneOf<F::B>>(op.b.index());
+            c = cells.planes::<LaneOf<F::C>>(op.c.index());
+            e = cells.planes::<LaneOf<F::D>>(op.e.index());
+            f = cells.planes::<LaneOf<F::E>>(op.f.index());
+            {
+                let (a, b) = (a[warp].get().0, b[warp].get().0);
+                let (c, e, f) = (c[warp].get().0, e[warp].get().0, f[warp].get().0);
+                let mut result = [LaneOf::<F::R>::default(); LANES];
+                for l in 0..LANES {
+                    let (a, b) = (F::A::from_register(a[l]), F::B::from_register(b[l]));
+                    let (c, e) = (F::C::from_register(c[l]), F::D::from_register(e[l]));
+                    result[l] = F::lane(a, b, c, e, F::E::from_register(f[l])).to_register();
+                }
+                result
+            }
+        });
+        pc + 1
+    }
+}
+
 /// An operand in the scalar file.
 fn scalar<T: Word>(s: &[u64], operand: Operand) -> T {
     T::from_u64(s[operand.index()])
@@ -229,13 +256,23 @@ fn quaternary_scalar<F: Quaternary>(x: &mut Exec<'_>, op: &QuaternaryFields, pc:
     pc + 1
 }
 
-/// The compiled members of a family with up to four sources. Bit `i` of an index into `planes` means that source `i`
+fn quinary_scalar<F: Quinary>(x: &mut Exec<'_>, op: &QuinaryFields, pc: u32) -> u32 {
+    let s = &mut x.files.s;
+    let (a, b, c) = (scalar(s, op.a), scalar(s, op.b), scalar(s, op.c));
+    s[op.d.index()] = to_scalar(F::lane(a, b, c, scalar(s, op.e), scalar(s, op.f)));
+    pc + 1
+}
+
+/// How many ways there are for up to five sources to be scalars or planes.
+const MEMBERS: usize = 32;
+
+/// The compiled members of a family with up to five sources. Bit `i` of an index into `planes` means that source `i`
 /// is a scalar; `None` where that member is not worth its code and the decoder must splat the scalar first.
 pub(crate) struct Family<F> {
     /// All sources and the destination are scalars.
     pub(crate) scalar: Function<F>,
     /// The destination is a plane.
-    pub(crate) planes: [Option<Function<F>>; 16],
+    pub(crate) planes: [Option<Function<F>>; MEMBERS],
 }
 
 /// How often a family occurs. It is a type, so that members which no decoder asks for are never compiled: they would be most of
@@ -259,7 +296,7 @@ impl Heat for Cold {
 
 /// The family of a unary function.
 pub(crate) fn unary<F: Unary, H: Heat>(level: Level) -> Family<UnaryFields> {
-    let mut planes = [None; 16];
+    let mut planes = [None; MEMBERS];
     if H::HOT {
         planes[0] = Some(select::<UnaryBody<F>>(level));
     } else {
@@ -270,7 +307,7 @@ pub(crate) fn unary<F: Unary, H: Heat>(level: Level) -> Family<UnaryFields> {
 
 /// The family of a binary function.
 pub(crate) fn binary<F: Binary, H: Heat>(level: Level) -> Family<BinaryFields> {
-    let mut planes = [None; 16];
+    let mut planes = [None; MEMBERS];
     if H::HOT {
         planes[0b00] = Some(select::<BinaryBody<F, V, V>>(level));
         planes[0b10] = Some(select::<BinaryBody<F, V, S>>(level));
@@ -282,7 +319,7 @@ pub(crate) fn binary<F: Binary, H: Heat>(level: Level) -> Family<BinaryFields> {
 
 /// The family of a ternary function.
 pub(crate) fn ternary<F: Ternary, H: Heat>(level: Level) -> Family<TernaryFields> {
-    let mut planes = [None; 16];
+    let mut planes = [None; MEMBERS];
     if H::HOT {
         planes[0b000] = Some(select::<TernaryBody<F, V, V, V>>(level));
         planes[0b010] = Some(select::<TernaryBody<F, V, S, V>>(level));
@@ -295,13 +332,24 @@ pub(crate) fn ternary<F: Ternary, H: Heat>(level: Level) -> Family<TernaryFields
 
 /// The family of a function of four values.
 pub(crate) fn quaternary<F: Quaternary, H: Heat>(level: Level) -> Family<QuaternaryFields> {
-    let mut planes = [None; 16];
+    let mut planes = [None; MEMBERS];
     if H::HOT {
         planes[0] = Some(select::<QuaternaryBody<F>>(level));
     } else {
         planes[0] = Some(plain::<QuaternaryBody<F>>());
     }
     Family { scalar: function!(quaternary_scalar::<F>), planes }
+}
+
+/// The family of a function of five values.
+pub(crate) fn quinary<F: Quinary, H: Heat>(level: Level) -> Family<QuinaryFields> {
+    let mut planes = [None; MEMBERS];
+    if H::HOT {
+        planes[0] = Some(select::<QuinaryBody<F>>(level));
+    } else {
+        planes[0] = Some(plain::<QuinaryBody<F>>());
+    }
+    Family { scalar: function!(quinary_scalar::<F>), planes }
 }
 
 /// The kind of operations that compute lane by lane from `N` operands.
@@ -334,7 +382,13 @@ impl Lanewise<4> for QuaternaryFields {
     }
 }
 
-/// A lane function of `N` values, whichever of the four it is: what decoding asks of it.
+impl Lanewise<5> for QuinaryFields {
+    fn new(d: Operand, [a, b, c, e, f]: [Operand; 5]) -> Self {
+        Self { d, a, b, c, e, f }
+    }
+}
+
+/// A lane function of `N` values, whichever of the five it is: what decoding asks of it.
 pub(crate) trait LaneFunction<const N: usize> {
     /// The kind of its operations.
     type Fields: Lanewise<N>;
@@ -365,6 +419,7 @@ lane_function!(1, Unary, UnaryFields, unary, A);
 lane_function!(2, Binary, BinaryFields, binary, A, B);
 lane_function!(3, Ternary, TernaryFields, ternary, A, B, C);
 lane_function!(4, Quaternary, QuaternaryFields, quaternary, A, B, C, D);
+lane_function!(5, Quinary, QuinaryFields, quinary, A, B, C, D, E);
 
 /// Where the results of a comparison go, in the active lanes.
 #[derive(Clone, Copy)]
@@ -449,7 +504,7 @@ fn compare_scalars<F: Relation>(x: &mut Exec<'_>, op: &Compare, pc: u32) -> u32 
 
 /// The family of a comparison; `scalar` compares scalars into a predicate.
 pub(crate) fn compare<F: Relation, H: Heat>(level: Level) -> Family<Compare> {
-    let mut planes = [None; 16];
+    let mut planes = [None; MEMBERS];
     if H::HOT {
         planes[0b00] = Some(select::<CompareBody<F, V, V>>(level));
         planes[0b10] = Some(select::<CompareBody<F, V, S>>(level));

@@ -14,9 +14,9 @@ pub(crate) fn replace(x: &mut Exec<'_>, op: &ReplaceField, pc: u32) -> u32 {
         let address = lane_address(x, site.address, warp, lane);
         let value = x.files.read(site.value, warp, lane);
         let done = match site.space {
-            SpaceKind::Global => in_memory::<Global>(x, warp, lane, address, site.field, value),
-            SpaceKind::Generic => in_memory::<Generic>(x, warp, lane, address, site.field, value),
-            _ => in_memory::<Cluster>(x, warp, lane, address, site.field, value),
+            SpaceKind::Global => in_memory::<Global>(x, (pc, warp, lane), address, site.field, value),
+            SpaceKind::Generic => in_memory::<Generic>(x, (pc, warp, lane), address, site.field, value),
+            _ => in_memory::<Cluster>(x, (pc, warp, lane), address, site.field, value),
         };
         if let Err(trap) = done {
             return x.raise(warp, lane, trap);
@@ -28,8 +28,7 @@ pub(crate) fn replace(x: &mut Exec<'_>, op: &ReplaceField, pc: u32) -> u32 {
 /// Replaces a field of the map at an address: the words that hold it are loaded and stored, the others are not touched.
 fn in_memory<P: Space>(
     x: &mut Exec<'_>,
-    warp: usize,
-    lane: usize,
+    (pc, warp, lane): (u32, usize, usize),
     address: u64,
     field: Field,
     value: u64,
@@ -49,6 +48,9 @@ fn in_memory<P: Space>(
         let at = address.wrapping_add(4 * i as u64);
         if P::store::<u32>(x, warp, lane, at, u32::from_le_bytes(*new)).is_none() {
             return Err(x.bad_access(at.wrapping_add(P::WINDOW), 4, Access::Store));
+        }
+        if x.grid.observer.is_some() {
+            x.tell_access_of(pc, (warp, lane), at.wrapping_add(P::WINDOW), 4, Access::Store);
         }
     }
     Ok(())

@@ -88,7 +88,7 @@ pub(crate) fn lookup(x: &mut Exec<'_>, op: &LookUp, pc: u32) -> u32 {
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            match look(x, site, warp, lane) {
+            match look(x, site, (pc, warp, lane)) {
                 Ok(values) => {
                     for (plane, value) in results.iter_mut().zip(values) {
                         plane[lane] = value;
@@ -112,7 +112,7 @@ pub(crate) fn lookup(x: &mut Exec<'_>, op: &LookUp, pc: u32) -> u32 {
     pc + 1
 }
 
-fn look(x: &Exec<'_>, site: &LookupSite, warp: usize, lane: usize) -> Result<[u32; 4], Trap> {
+fn look(x: &Exec<'_>, site: &LookupSite, (pc, warp, lane): (u32, usize, usize)) -> Result<[u32; 4], Trap> {
     let texture = texture(x, site.texture, warp, lane)?;
     let sampler = match site.sampler {
         Some(name) => sampler(x, name, warp, lane)?,
@@ -132,7 +132,10 @@ fn look(x: &Exec<'_>, site: &LookupSite, warp: usize, lane: usize) -> Result<[u3
         *offset = word(x, value, warp, lane) as i32;
     }
     request.lod = site.lod.map_or(0, |value| word(x, value, warp, lane));
-    site.kind.run(&x.grid.memory, &texture.texels, sampler, &request).map_err(|failure| match failure {
+    let tell = |address, bytes| x.tell_access_of(pc, (warp, lane), address, bytes, Access::Load);
+    let seen: Option<&dyn Fn(u64, u64)> = if x.grid.observer.is_some() { Some(&tell) } else { None };
+    site.kind.run((&x.grid.memory, seen), &texture.texels, sampler, &request).map_err(|failure| match failure
+    {
         Failure::Mismatch(why) => Trap::InvalidObject(why),
         Failure::Address(address) => {
             x.bad_access(address, u64::from(texture.texels.format.texel_bytes()), Access::Load)
@@ -192,14 +195,14 @@ pub(crate) fn surface(x: &mut Exec<'_>, op: &AccessSurface, pc: u32) -> u32 {
         let bytes = u64::from(site.ty.bytes()) * site.data.len() as u64;
         let done = match site.action {
             SurfaceAction::Store => {
-                in_store_order(mask, bytes).all(|lane| access(x, site, warp, lane).is_ok())
+                in_store_order(mask, bytes).all(|lane| access(x, site, (pc, warp, lane)).is_ok())
             }
             _ => false,
         };
         // Also for the lowest lane that cannot store.
         if !done {
             for lane in (0..LANES).filter(|l| mask >> l & 1 != 0) {
-                if let Err(trap) = access(x, site, warp, lane) {
+                if let Err(trap) = access(x, site, (pc, warp, lane)) {
                     return x.raise(warp, lane, trap);
                 }
             }
@@ -208,7 +211,7 @@ pub(crate) fn surface(x: &mut Exec<'_>, op: &AccessSurface, pc: u32) -> u32 {
     pc + 1
 }
 
-fn access(x: &mut Exec<'_>, site: &SurfaceSite, warp: usize, lane: usize) -> Result<(), Trap> {
+fn access(x: &mut Exec<'_>, site: &SurfaceSite, (pc, warp, lane): (u32, usize, usize)) -> Result<(), Trap> {
     let surface = match object(x, site.surface, warp, lane)? {
         Object::Surface(surface) => Arc::clone(surface),
         other => return Err(wrong(other, "a surface object")),
@@ -235,6 +238,14 @@ fn access(x: &mut Exec<'_>, site: &SurfaceSite, warp: usize, lane: usize) -> Res
             return Err(Trap::InvalidObject("a surface access beyond its edge, by .trap".to_owned()));
         }
     };
+    if let Some(address) = address.filter(|_| x.grid.observer.is_some()) {
+        let access = match site.action {
+            SurfaceAction::Load => Access::Load,
+            SurfaceAction::Store => Access::Store,
+            SurfaceAction::Reduce(_) => Access::Atomic,
+        };
+        x.tell_access_of(pc, (warp, lane), address, bytes.into(), access);
+    }
     match site.action {
         SurfaceAction::Load => load(x, site, warp, lane, address),
         SurfaceAction::Store => {

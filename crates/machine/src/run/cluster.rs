@@ -9,6 +9,7 @@ use super::pack::{FAIR_TURNS, Outcome, Pack, Position};
 use super::watch::{Neighbours, Others, Resident, Watch};
 use crate::common::Common;
 use crate::exec::{Grid, LaneTrap};
+use crate::fault::Trap;
 use crate::schedule::{Scheduler, SchedulerKind};
 
 /// Operations after which a cluster that communicates ends its turn, in case it waits for another one.
@@ -186,6 +187,10 @@ impl Cluster {
                 Outcome::Done => {
                     blocked = 0;
                     if cta.exit(grid) {
+                        if let Some((columns, pc)) = self.common.tensor[rank].leak() {
+                            let trap = LaneTrap { trap: Trap::TensorMemoryLeak { columns }, lane: None };
+                            return Turn::Fault(Fault { rank, pack: index, trap, pc });
+                        }
                         self.common.exit();
                         grid.dependents.exit(cta.packs[index].threads.ctaid);
                     }

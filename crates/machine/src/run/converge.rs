@@ -120,6 +120,10 @@ impl Pack {
                 outcome = unsafe { (op.execute)(&mut x, op.operation(), pc) };
             }
         }
+        if outcome == event::WAIT {
+            // Together they wait for something else, and ask again when the others are looked at again.
+            done = EMPTY;
+        }
         let trap = if outcome == event::FAULT { x.trap.take() } else { None };
         frame.files = x.files;
         trap.map_or(Ok((done, meets)), Err)

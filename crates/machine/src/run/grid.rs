@@ -88,7 +88,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
     /// Runs clusters until there are none.
     fn run(&self) {
         match self.pool.work.plan.observer {
-            Some(observer) => self.run_clusters(&mut Watched::new(observer, self.pool.work.grid.image)),
+            Some(observer) => self.run_clusters(&mut Watched::new(observer, self.pool.work.grid)),
             None => self.run_clusters(&mut Unwatched),
         }
     }

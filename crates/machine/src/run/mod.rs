@@ -25,6 +25,7 @@ pub(crate) mod builtin;
 pub(crate) mod cluster;
 mod converge;
 mod cta;
+mod forgive;
 pub(crate) mod frame;
 pub(crate) mod grid;
 mod look;

@@ -693,7 +693,8 @@ fn interpret<W: Watch>(
         }
         x.at = at;
         // SAFETY: operations of an image were selected for this host (see `ops::select`).
-        let next = unsafe { (op.execute)(x, op.operation(), at) };
+        let step = |x: &mut Exec<'_>| unsafe { (op.execute)(x, op.operation(), at) };
+        let next = watch.execute(x, at, step);
         if next >= event::FIRST {
             *pc = at;
             return next;

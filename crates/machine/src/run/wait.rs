@@ -140,9 +140,14 @@ impl Pack {
         self.groups.iter().find_map(|group| {
             let Wait::Event { awaited, .. } = group.wait else { return None };
             let lane = match awaited {
-                Awaited::Mbarrier { lane, .. } if !for_the_cluster => Some(lane),
+                Awaited::Mbarrier { lane, .. } | Awaited::TensorMemory { lane, .. } if !for_the_cluster => {
+                    Some(lane)
+                }
                 Awaited::Cluster { .. } if for_the_cluster => crate::exec::lanes_of(group.mask).next(),
-                Awaited::Mbarrier { .. } | Awaited::Cluster { .. } | Awaited::Time { .. } => return None,
+                Awaited::Mbarrier { .. }
+                | Awaited::TensorMemory { .. }
+                | Awaited::Cluster { .. }
+                | Awaited::Time { .. } => return None,
             };
             let why = format!("{awaited}, and no thread of the cluster can go on");
             Some((LaneTrap { trap: Trap::InvalidBarrier(why), lane }, group.pc))

@@ -1,9 +1,10 @@
 //! Who watches the dispatch loop, if anybody does.
 
+use super::forgive::Forgiveness;
 use super::frame::Frames;
 use super::look::{Look, change};
 use super::pack::{Group, Join, Pack};
-use crate::exec::Exec;
+use crate::exec::{Exec, Grid};
 use crate::image::{Image, Meta, Origin};
 use crate::lanes::{Condition, Mask, Source};
 use crate::observe::{Issue, Observer, PackAccess, PackAddresses};
@@ -14,6 +15,8 @@ use slab::Slab;
 pub(crate) trait Watch {
     const ACTIVE: bool;
     fn before(&mut self, x: &mut Exec<'_>, pc: u32, around: &mut Around<'_, '_>);
+    /// Executes the operation at `pc`, which is what `step` does.
+    fn execute(&mut self, x: &mut Exec<'_>, pc: u32, step: impl Fn(&mut Exec<'_>) -> u32) -> u32;
 }
 
 /// What stands around the lanes that execute an operation. The registers of their own frame are in [`Exec`] meanwhile.
@@ -74,6 +77,10 @@ pub(crate) struct Unwatched;
 impl Watch for Unwatched {
     const ACTIVE: bool = false;
     fn before(&mut self, _: &mut Exec<'_>, _: u32, _: &mut Around<'_, '_>) {}
+    #[inline(always)]
+    fn execute(&mut self, x: &mut Exec<'_>, _: u32, step: impl Fn(&mut Exec<'_>) -> u32) -> u32 {
+        step(x)
+    }
 }
 
 /// Somebody does.
@@ -82,15 +89,19 @@ pub(crate) struct Watched<'a> {
     image: &'a Image,
     /// Whether the observer wants to hear of an operation.
     wanted: Vec<bool>,
+    /// What is done about bad accesses, if kernels may go on after them.
+    forgiveness: Option<Forgiveness<'a>>,
 }
 
 impl<'a> Watched<'a> {
-    pub(crate) fn new(observer: &'a dyn Observer, image: &'a Image) -> Self {
+    pub(crate) fn new(observer: &'a dyn Observer, grid: &'a Grid<'a>) -> Self {
+        let image = grid.image;
         let wants = |(meta, origin): (&Meta, &Origin)| {
             *meta != Meta::Part && observer.watches(origin.function, origin.instruction)
         };
         let wanted = image.metas.iter().zip(&image.origins).map(wants).collect();
-        Self { observer, image, wanted }
+        let forgiveness = observer.forgives().then(|| Forgiveness::new(observer, grid));
+        Self { observer, image, wanted, forgiveness }
     }
 }
 
@@ -104,6 +115,14 @@ impl Watch for Watched<'_> {
             if self.image.debug {
                 self.change(x, pc, around);
             }
+        }
+    }
+
+    #[inline(always)]
+    fn execute(&mut self, x: &mut Exec<'_>, pc: u32, step: impl Fn(&mut Exec<'_>) -> u32) -> u32 {
+        match &mut self.forgiveness {
+            None => step(x),
+            Some(forgiveness) => forgiveness.execute(x, pc, &step),
         }
     }
 }

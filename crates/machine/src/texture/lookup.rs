@@ -96,6 +96,7 @@ type Position = [u32; 3];
 /// What one lookup works with.
 struct Unit<'a> {
     memory: &'a View<'a>,
+    seen: Option<&'a dyn Fn(u64, u64)>,
     texels: &'a Texels,
     sampler: &'a Sampler,
     lookup: &'a Lookup,
@@ -121,9 +122,11 @@ fn touched(s: u32, t: u32) -> [bool; 4] {
 
 impl Lookup {
     /// The four results of a lane.
+    ///
+    /// `seen` hears of the bytes that are read.
     pub(crate) fn run(
         &self,
-        memory: &View<'_>,
+        (memory, seen): (&View<'_>, Option<&dyn Fn(u64, u64)>),
         texels: &Texels,
         sampler: &Sampler,
         request: &Request,
@@ -150,7 +153,7 @@ impl Lookup {
                 layer.min(layers - 1) * if self.geometry.cube { 6 } else { 1 }
             }
         };
-        let unit = Unit { memory, texels, sampler, lookup: self, request, layer };
+        let unit = Unit { memory, seen, texels, sampler, lookup: self, request, layer };
         let results = match (self.gather, self.integer) {
             (Some(channel), _) => unit.gather(channel)?,
             (None, true) => unit.fetch()?,
@@ -225,6 +228,9 @@ impl Unit<'_> {
             + u64::from(z) * plane.slice_pitch
             + u64::from(y) * plane.row_pitch
             + column * bytes as u64;
+        if let Some(seen) = self.seen {
+            seen(address, bytes as u64);
+        }
         let mut texel = [0; 16];
         if !self.memory.read_block(address, &mut texel[..bytes]) {
             return Err(Failure::Address(address));

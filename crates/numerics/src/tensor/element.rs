@@ -21,6 +21,8 @@ pub enum Operand {
     E2m3,
     /// `.e2m1`, in the middle four bits of a byte.
     E2m1,
+    /// `.e2m1` of `.kind::mxf4` and `.kind::mxf4nvf4`: four bits, two in a byte.
+    PackedE2m1,
     /// `.f64`.
     F64,
     /// `.s8`.
@@ -33,6 +35,26 @@ pub enum Operand {
     U4,
     /// `.b1`: an element here is a word of 32 of them.
     B1,
+}
+
+/// The type of a scale factor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scale {
+    /// `.ue8m0`: a power of two.
+    Ue8m0,
+    /// `.ue4m3`: `.e4m3` whose sign is not looked at.
+    Ue4m3,
+}
+
+impl Scale {
+    /// Decodes a scale factor from its bits.
+    pub fn decode(self, bits: u8) -> Element {
+        match (self, bits) {
+            (Scale::Ue8m0, 0xff) => Element::float(1 << FRACTION, NAN),
+            (Scale::Ue8m0, _) => Element::float(1 << FRACTION, i32::from(bits) - F32::BIAS),
+            (Scale::Ue4m3, _) => decode_float::<E4m3>(u64::from(bits & 0x7f)),
+        }
+    }
 }
 
 /// One decoded element of A or B. What it holds depends on the [`Operand`] that decoded it.
@@ -117,6 +139,7 @@ impl Operand {
             Operand::E3m2 => decode_float::<E3m2>(bits),
             Operand::E2m3 => decode_float::<E2m3>(bits),
             Operand::E2m1 => decode_float::<E2m1>(bits >> 2),
+            Operand::PackedE2m1 => decode_float::<E2m1>(bits),
             Operand::F64 => Element(bits),
             Operand::S8 => Element(i64::from(bits as u8 as i8) as u64),
             Operand::U8 => Element(u64::from(bits as u8)),
@@ -136,7 +159,8 @@ impl Operand {
             | Operand::E5m2
             | Operand::E3m2
             | Operand::E2m3
-            | Operand::E2m1 => Element::float(-element.significand(), element.exponent()),
+            | Operand::E2m1
+            | Operand::PackedE2m1 => Element::float(-element.significand(), element.exponent()),
             Operand::F64 => Element(element.0 ^ 1 << 63),
             Operand::S8 | Operand::U8 | Operand::S4 | Operand::U4 | Operand::B1 => element,
         }

@@ -34,6 +34,10 @@ impl Select<'_> {
                 )
             }
             Op::AtomCas(op) => self.compare_and_swap(op),
+            Op::AtomVector(op) => {
+                self.update_vector((op.op, op.ty), (op.order, op.scope), Some(&op.d), &op.a, &op.b)
+            }
+            Op::RedVector(op) => self.update_vector((op.op, op.ty), (op.order, op.scope), None, &op.a, &op.b),
             _ => return None,
         })
     }
@@ -57,6 +61,7 @@ impl Select<'_> {
             (ScalarType::Bf16x2, _) => ".BF16x2.RN",
             (ScalarType::S64, _) if arithmetic && update.name != "ADD" => ".S64",
             (ScalarType::S32, _) if arithmetic && update.name != "ADD" => ".S32",
+            (_, _) if width == 4 => ".128",
             (_, _) if width == 2 => ".64",
             _ => "",
         };
@@ -87,7 +92,17 @@ impl Select<'_> {
                 );
                 to
             }
-            Window::Shared if simple => {
+            Window::Generic if width < 4 => {
+                let name =
+                    format!("ATOM.E.{}{kind}{}", update.name, strength(Order::Relaxed, Some(update.scope)));
+                let new = |this: &mut Self, old| match update.name {
+                    "EXCH" => Ok(value),
+                    _ => this.updated(update, old, value),
+                };
+                let read = vec![place.operand(0), Operand::wide(value, width)];
+                Some(self.where_it_leads(&place, width, (name, read), new)?)
+            }
+            Window::Shared if simple && width < 4 => {
                 let to = self.result(d, width);
                 let name = format!("ATOMS.{}{kind}", update.name);
                 self.atomic(
@@ -98,7 +113,9 @@ impl Select<'_> {
                 );
                 to
             }
-            Window::Shared => Some(self.by_swapping(update, &place, value, width)?),
+            Window::Shared if width < 4 => {
+                Some(self.by_swapping(&place, width, |this, old| this.updated(update, old, value))?)
+            }
             window => return Err(format!("with this type in {window:?} memory")),
         };
         self.acquired(update.order, Some(update.scope));
@@ -114,8 +131,58 @@ impl Select<'_> {
         self.effect(name, written, read);
     }
 
+    /// An update at a generic address. The unit for global memory says whether the address was its own; shared memory has another way,
+    /// and local memory is the thread's own. In shared memory of another CTA it ends in a trap.
+    fn where_it_leads(
+        &mut self,
+        place: &Place,
+        width: u8,
+        (name, read): (String, Vec<Operand>),
+        new: impl Fn(&mut Self, Reg) -> Result<Reg, Refusal>,
+    ) -> Result<Reg, Refusal> {
+        let result = self.temporary(width);
+        for part in 0..width {
+            self.code.push(None, "MOV", vec![Operand::part(result, part)], vec![Operand::zero()]);
+        }
+        let size = if width == 2 { ".64" } else { "" };
+        self.behind_guard(|this| {
+            let (end, other) = (this.code.label(), this.code.label());
+            let done = this.flag();
+            let written = vec![Operand::Predicate(done, false), Operand::wide(result, width)];
+            this.code.push(None, name, written, read);
+            this.branch(Some((done, false)), end);
+            let at = this.wide_address_of(place)?;
+            let shared = this.leads_to(at, "S");
+            this.branch(Some((shared, true)), other);
+            let inside = Place::shared(at);
+            let found = this.by_swapping(&inside, width, &new)?;
+            for part in 0..width {
+                let read = vec![Operand::part(found, part)];
+                this.code.push(None, "MOV", vec![Operand::part(result, part)], read);
+            }
+            this.branch(None, end);
+            this.code.place(other);
+            let remote = this.leads_to(at, "D");
+            this.code.push(Some((remote, false)), "BPT.TRAP", vec![], vec![Operand::number(1)]);
+            let own = Place::generic(at);
+            let written = vec![Operand::wide(result, width)];
+            this.code.push(None, format!("LD.E{size}"), written, vec![own.operand(0)]);
+            let value = new(this, result)?;
+            let read = vec![own.operand(0), Operand::wide(value, width)];
+            this.code.push(None, format!("ST.E{size}"), vec![], read);
+            this.code.place(end);
+            Ok(())
+        })?;
+        Ok(result)
+    }
+
     /// Shared memory has no such unit: the new value is swapped in until no other thread has come between.
-    fn by_swapping(&mut self, update: &Update, place: &Place, value: Reg, width: u8) -> Result<Reg, Refusal> {
+    fn by_swapping(
+        &mut self,
+        place: &Place,
+        width: u8,
+        new: impl Fn(&mut Self, Reg) -> Result<Reg, Refusal>,
+    ) -> Result<Reg, Refusal> {
         let (skip, head) = (self.code.label(), self.code.label());
         let result = self.temporary(width);
         for part in 0..width {
@@ -135,7 +202,7 @@ impl Select<'_> {
         };
         load(self, result);
         self.code.place(head);
-        let new = self.updated(update, result, value)?;
+        let new = new(self, result)?;
         let before = self.temporary(width);
         let read = vec![place.operand(0), Operand::wide(result, width), Operand::wide(new, width)];
         self.code.push(None, format!("ATOMS.CAS{size}"), vec![Operand::wide(before, width)], read);
@@ -180,7 +247,11 @@ impl Select<'_> {
         let place = self.place(&op.a)?;
         let ((b, width), (c, _)) = (self.datum(&op.b, op.ty)?, self.datum(&op.c, op.ty)?);
         self.released(op.order, op.scope);
-        let size = if width == 2 { ".64" } else { "" };
+        let size = match width {
+            4 => ".128",
+            2 => ".64",
+            _ => "",
+        };
         let to = self.result(op.d, width);
         let strong = strength(Order::Relaxed, Some(op.scope));
         let values = [Operand::wide(b, width), Operand::wide(c, width)];
@@ -188,7 +259,19 @@ impl Select<'_> {
         let (name, predicate, address) = match (place.window, bare) {
             (Window::Global, Some(address)) => (format!("ATOMG.E.CAS{size}{strong}"), true, address),
             (Window::Generic, Some(address)) if width == 1 => (format!("ATOM.E.CAS{strong}"), true, address),
-            (Window::Shared, _) => (format!("ATOMS.CAS{size}"), false, place.operand(0)),
+            (Window::Generic, Some(address)) if width == 2 => {
+                let name = format!("ATOM.E.CAS{size}{strong}");
+                let read = std::iter::once(address).chain(values).collect();
+                let new = |this: &mut Self, old| {
+                    let same = this.compare64("EQ", false, old, b, Operand::always(false), "AND").0;
+                    Ok(this.select_double(c, old, same, false))
+                };
+                let found = self.where_it_leads(&place, width, (name, read), new)?;
+                self.acquired(op.order, Some(op.scope));
+                self.set(op.d, found);
+                return Ok(());
+            }
+            (Window::Shared, _) if width < 4 => (format!("ATOMS.CAS{size}"), false, place.operand(0)),
             (window, _) => return Err(format!("with this type in {window:?} memory")),
         };
         let read = std::iter::once(address).chain(values).collect();
@@ -196,6 +279,59 @@ impl Select<'_> {
         self.acquired(op.order, Some(op.scope));
         if let Some(to) = to {
             self.set(op.d, to);
+        }
+        Ok(())
+    }
+}
+
+impl Select<'_> {
+    /// Sums and extremes of several floats at once, in global memory.
+    fn update_vector(
+        &mut self,
+        (op, ty): (i::AtomVectorOp, ScalarType),
+        (order, scope): (Order, Scope),
+        d: Option<&[Def]>,
+        a: &Address,
+        b: &[Value],
+    ) -> Done {
+        let what = match op {
+            i::AtomVectorOp::Add => "ADD",
+            i::AtomVectorOp::Min => "MIN",
+            i::AtomVectorOp::Max => "MAX",
+        };
+        let place = self.place(a)?;
+        if !matches!(place.window, Window::Global | Window::Generic) {
+            return Err(format!("in {:?} memory", place.window));
+        }
+        let words = match ty.bits() {
+            16 => self.packed_halves(b)?,
+            _ => b.iter().map(|value| self.word(value)).collect::<Result<_, _>>()?,
+        };
+        let kind = match ty {
+            ScalarType::F32 => format!("F32x{}.FTZ", words.len()),
+            ScalarType::F16 | ScalarType::F16x2 => format!("F16x{}", words.len() * 2),
+            ScalarType::Bf16 | ScalarType::Bf16x2 => format!("BF16x{}", words.len() * 2),
+            _ => return Err("of this type".to_owned()),
+        };
+        let width = words.len() as u8;
+        let value = self.temporary(width);
+        for (part, word) in words.into_iter().enumerate() {
+            self.code.push(None, "MOV", vec![Operand::part(value, part as u8)], vec![word]);
+        }
+        self.released(order, scope);
+        let to = self.temporary(width);
+        let name = format!("ATOMG.E.{what}.{kind}.RN{}", strength(Order::Relaxed, Some(scope)));
+        let read = vec![place.operand(0), Operand::wide(value, width)];
+        self.atomic(name, Some((to, width)), true, read);
+        self.acquired(order, Some(scope));
+        for (index, &def) in d.into_iter().flatten().enumerate() {
+            let each = (32 / ty.bits()).max(1) as usize;
+            let word = Operand::part(to, (index / each) as u8);
+            let value = match index % each {
+                0 => self.one("MOV", vec![word]),
+                _ => self.one("SHF.R.U32.HI", vec![Operand::zero(), Operand::number(16), word]),
+            };
+            self.set(def, value);
         }
         Ok(())
     }

@@ -1,12 +1,13 @@
 //! Branches, calls and ends (PTX ISA, "Control Flow Instructions"). Calls are inlined: a parameter of the callee is the caller's
-//! variable.
+//! variable. The address of a function is its number in the module, and a call through a register goes through those that it may be.
 
+use super::special::function_number;
 use super::{DEPTH, Done, Function, Select};
 use crate::code::{Label, Operand};
 use ir::Op;
 use ir::instruction as i;
-use ir::operand::{Argument, Def, Value};
-use ptx::module::{Param, Table};
+use ir::operand::{Argument, Callees, Def, Value};
+use ptx::module::{FuncId, FunctionKind, Param, Symbol, Table};
 use ptx::types::ScalarType;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -24,7 +25,8 @@ impl Select<'_> {
                 Ok(())
             }
             Op::BrxIdx(op) => self.switch(op),
-            Op::Call(op) => self.call(op),
+            Op::Call(op) => self.call(op.function, op.arguments.as_deref(), op.results.as_deref()),
+            Op::CallIndirect(op) => self.behind_guard(|this| this.call_one_of(op)),
             Op::Ret(_) => {
                 self.leave(self.guard);
                 Ok(())
@@ -70,17 +72,79 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn call(&mut self, op: &i::Call) -> Done {
-        let declaration = &self.module.functions[op.function.index()];
-        let Some(callee) = ir::Function::lower(self.module, op.function) else {
+    /// A call through a register: of the function of the module whose number that is, among those that take and give as much.
+    fn call_one_of(&mut self, op: &i::CallIndirect) -> Done {
+        let which = self.double(&op.function)?;
+        let end = self.code.label();
+        let (arguments, results) = (op.arguments.as_deref(), op.results.as_deref());
+        let listed: Vec<FuncId> = match op.targets {
+            Callees::Table(table) => match &self.at.function.body.tables[table.index()] {
+                Table::Call(functions) => functions.clone(),
+                Table::Branch(_) => return Err("with this table".to_owned()),
+            },
+            Callees::Prototype(_) => (0..self.module.functions.len() as u32).map(FuncId).collect(),
+        };
+        let counts = (arguments.map_or(0, <[_]>::len), results.map_or(0, <[_]>::len));
+        let fits = |id: &FuncId| {
+            let function = &self.module.functions[id.index()];
+            function.body.is_some()
+                && function.kind == FunctionKind::Func
+                && self.takes(*id, counts.0)
+                && function.returns.len() == counts.1
+        };
+        let mut functions: Vec<_> = listed.into_iter().filter(fits).collect();
+        functions.retain(|&id| self.is_address_taken(id));
+        for id in functions {
+            let next = self.code.label();
+            let number = self.constant64(function_number(id));
+            let other = self.compare64("NE", false, which, number, Operand::always(false), "AND").0;
+            self.branch(Some((other, false)), next);
+            self.call(id, arguments, results)?;
+            self.branch(None, end);
+            self.code.place(next);
+        }
+        // It is the address of none.
+        self.code.push(None, "BPT.TRAP", vec![], vec![Operand::number(1)]);
+        self.code.place(end);
+        Ok(())
+    }
+
+    /// Whether a function takes so many arguments: one for each parameter, or none for an array without a size at the end.
+    fn takes(&self, id: FuncId, arguments: usize) -> bool {
+        let params = &self.module.functions[id.index()].params;
+        let open = matches!(params.last(), Some(&Param::Memory(id)) if self.module.variables[id.index()].unsized_array);
+        arguments == params.len() || open && arguments + 1 == params.len()
+    }
+
+    /// Whether the module asks for the address of a function, or has it in a variable.
+    fn is_address_taken(&self, id: FuncId) -> bool {
+        let asked = self.module.functions.iter().filter_map(|function| function.body.as_ref()).any(|body| {
+            body.operands.iter().any(|operand| {
+                matches!(*operand, ptx::module::Operand::SymbolAddress { symbol: Symbol::Function(of), .. } if of == id)
+            })
+        });
+        let stored = || {
+            let mut all = self.module.variables.iter().flat_map(|variable| &variable.relocations);
+            all.any(|relocation| relocation.target == Symbol::Function(id))
+        };
+        asked || stored()
+    }
+
+    fn call(
+        &mut self,
+        function: FuncId,
+        arguments: Option<&[Argument]>,
+        results: Option<&[Argument]>,
+    ) -> Done {
+        let declaration = &self.module.functions[function.index()];
+        let Some(callee) = ir::Function::lower(self.module, function) else {
             return Err(format!("of `{}`, whose code is not here", declaration.name));
         };
-        if self.inlined.contains(&op.function) || self.inlined.len() > DEPTH {
+        if self.inlined.contains(&function) || self.inlined.len() > DEPTH {
             return Err(format!("of `{}`, which calls itself, or too deeply", declaration.name));
         }
-        let (arguments, results) =
-            (op.arguments.as_deref().unwrap_or(&[]), op.results.as_deref().unwrap_or(&[]));
-        if arguments.len() != declaration.params.len() || results.len() != declaration.returns.len() {
+        let (arguments, results) = (arguments.unwrap_or(&[]), results.unwrap_or(&[]));
+        if !self.takes(function, arguments.len()) || results.len() != declaration.returns.len() {
             return Err("with another number of arguments than it takes".to_owned());
         }
         let (skip, end) = (self.code.label(), self.code.label());
@@ -90,8 +154,9 @@ impl Select<'_> {
         }
         let mut locals = HashMap::new();
         let mut given = Vec::new();
+        let params = &declaration.params[..arguments.len()];
         for (argument, param) in
-            arguments.iter().chain(results).zip(declaration.params.iter().chain(&declaration.returns))
+            arguments.iter().chain(results).zip(params.iter().chain(&declaration.returns))
         {
             match (argument, param) {
                 (Argument::Variable(mine), Param::Memory(theirs)) => {
@@ -118,7 +183,7 @@ impl Select<'_> {
             });
         }
         let outer = std::mem::replace(&mut self.at, inner);
-        self.inlined.push(op.function);
+        self.inlined.push(function);
         for ((_, theirs), value) in given[..taken].iter().zip(values) {
             self.set(Def(Some(*theirs)), value);
         }

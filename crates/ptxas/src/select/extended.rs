@@ -21,6 +21,13 @@ impl Select<'_> {
             Op::Mad24(op) => self.product24(op.mode, op.ty, (op.d, &op.a, &op.b), Some((&op.c, op.sat))),
             Op::Slct(op) => self.slct(op),
             Op::Cnot(op) => self.cnot(op),
+            Op::MadCarryOut(op) => {
+                self.carried_product((op.mode, op.ty), op.d, [&op.a, &op.b, &op.c], false, true)
+            }
+            Op::MadCarryIn(op) => {
+                self.carried_product((op.mode, op.ty), op.d, [&op.a, &op.b, &op.c], true, op.cc)
+            }
+            Op::Dp2a(op) => self.dot_of_halves(op),
             Op::Bmsk(op) => self.mask(op),
             Op::Szext(op) => self.sign_extend(op),
             Op::Bfe(op) => self.extract64(op),
@@ -91,6 +98,38 @@ impl Select<'_> {
             }
         };
         self.set(d, result);
+        Ok(())
+    }
+
+    /// The low or high half of a product, as a term of a sum with carry.
+    fn carried_product(
+        &mut self,
+        (mode, ty): (i::Mul24Mode, ScalarType),
+        d: Def,
+        [a, b, c]: [&Value; 3],
+        takes: bool,
+        gives: bool,
+    ) -> Done {
+        let low = mode == i::Mul24Mode::Lo;
+        if ty.bits() == 64 {
+            let (a, b, c) = (self.double(a)?, self.double(b)?, self.double(c)?);
+            let product = if low { self.multiply64(a, b) } else { self.high64(a, b, signed(ty)) };
+            return self.carried_sum(d, Operand::wide(product, 2), Operand::wide(c, 2), takes, gives);
+        }
+        let (a, b, c) = (self.word(a)?, self.word(b)?, self.word(c)?);
+        let kind = if signed(ty) { "" } else { ".U32" };
+        let name = if low { "IMAD".to_owned() } else { format!("IMAD.HI{kind}") };
+        let product = self.one(name, vec![a, b, Operand::zero()]);
+        self.carried_sum(d, Operand::low(product), c, takes, gives)
+    }
+
+    fn dot_of_halves(&mut self, op: &i::Dp2a) -> Done {
+        let (a, b, c) = (self.word(&op.a)?, self.word(&op.b)?, self.word(&op.c)?);
+        let letter = |ty| if signed(ty) { "S" } else { "U" };
+        let half = if op.mode == i::Mul24Mode::Lo { "LO" } else { "HI" };
+        let name = format!("IDP.2A.{half}.{}16.{}8", letter(op.atype), letter(op.btype));
+        let result = self.one(name, vec![a, b, c]);
+        self.set(op.d, result);
         Ok(())
     }
 

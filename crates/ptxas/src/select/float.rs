@@ -81,13 +81,16 @@ impl Select<'_> {
             Op::RsqrtApprox(op) if op.ftz => self.upper("MUFU.RSQ64H", op.d, &op.a),
             Op::DivFloatApprox(op) => self.quotient(op.d, &op.a, &op.b, op.ftz, false),
             Op::DivFloatFull(op) => self.quotient(op.d, &op.a, &op.b, op.ftz, true),
-            Op::DivFloat(op) if op.ty == ScalarType::F32 && op.rnd == i::AddFloatRnd::Rn => {
-                self.divide_float(op.d, &op.a, &op.b, op.ftz)
+            Op::DivFloat(op) if op.ty == ScalarType::F32 => {
+                self.divide_float(op.d, &op.a, &op.b, op.ftz, op.rnd)
             }
-            Op::Rcp(op) if op.ty == ScalarType::F32 && op.rnd == i::AddFloatRnd::Rn => {
-                self.divide_float(op.d, &Value::Constant(0x3f80_0000), &op.a, op.ftz)
+            Op::DivFloat(op) => self.divide_double(op.d, &op.a, &op.b, op.rnd),
+            Op::Rcp(op) if op.ty == ScalarType::F32 => {
+                self.divide_float(op.d, &Value::Constant(0x3f80_0000), &op.a, op.ftz, op.rnd)
             }
-            Op::Sqrt(op) if op.ty == ScalarType::F32 && op.rnd == i::AddFloatRnd::Rn => self.root(op),
+            Op::Rcp(op) => self.divide_double(op.d, &Value::Constant(1.0_f64.to_bits()), &op.a, op.rnd),
+            Op::Sqrt(op) if op.ty == ScalarType::F32 => self.root(op),
+            Op::Sqrt(op) => self.root_double(op.d, &op.a, op.rnd),
             Op::SetpFloat(op) => self.setp_float(op),
             Op::SetFloat(op) => self.set_float(op),
             _ => return None,
@@ -308,27 +311,13 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn doubled(&mut self, a: Operand) -> Operand {
-        Operand::wide(self.pair("F2F.F64.F32", vec![a]), 2)
+    fn doubled(&mut self, a: Operand) -> Reg {
+        self.pair("F2F.F64.F32", vec![a])
     }
 
-    /// Through doubles: a quotient of 53 bits, rounded once more to 24, is the rounded quotient, since 53 >= 2 * 24 + 2.
-    /// Zeros, infinities and NaNs go another way: their quotient by a divisor of the same sign and 1.
-    fn divide_float(&mut self, d: Def, a: &Value, b: &Value, ftz: bool) -> Done {
-        let (mut a, mut b) = (self.word(a)?, self.word(b)?);
-        if ftz {
-            for value in [&mut a, &mut b] {
-                *value =
-                    Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), value.clone()]));
-            }
-        }
-        let one = self.constant(0x3f80_0000);
-        let (x, y) = (self.doubled(a.clone()), self.doubled(b.clone()));
-        let high = match &y {
-            Operand::General { reg, .. } => Operand::part(*reg, 1),
-            _ => return Err("this divisor".to_owned()),
-        };
-        let guess = self.one("MUFU.RCP64H", vec![high]);
+    fn nearest_quotient(&mut self, x: Reg, y: Reg) -> Reg {
+        let guess = self.one("MUFU.RCP64H", vec![Operand::part(y, 1)]);
+        let (x, y) = (Operand::wide(x, 2), Operand::wide(y, 2));
         let mut reciprocal = Operand::wide(self.join(Operand::number(1), Operand::low(guess)), 2);
         let unit = Operand::wide(self.constant64(1.0_f64.to_bits()), 2);
         for _ in 0..3 {
@@ -341,7 +330,25 @@ impl Select<'_> {
         let first = self.pair("DMUL", vec![x.clone(), reciprocal.clone()]);
         let rest = self.pair("DFMA", vec![Operand::wide(first, 2).signed("-"), y, x]);
         let exact = self.pair("DFMA", vec![Operand::wide(rest, 2), reciprocal, Operand::wide(first, 2)]);
-        let usual = self.one("F2F.F32.F64", vec![Operand::wide(exact, 2)]);
+        self.one("F2F.F32.F64", vec![Operand::wide(exact, 2)])
+    }
+
+    /// Through doubles: a quotient of 53 bits, rounded once more to 24, is the rounded quotient, since 53 >= 2 * 24 + 2.
+    /// Zeros, infinities and NaNs go another way: their quotient by a divisor of the same sign and 1.
+    fn divide_float(&mut self, d: Def, a: &Value, b: &Value, ftz: bool, rnd: i::AddFloatRnd) -> Done {
+        let (mut a, mut b) = (self.word(a)?, self.word(b)?);
+        if ftz {
+            for value in [&mut a, &mut b] {
+                *value =
+                    Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), value.clone()]));
+            }
+        }
+        let one = self.constant(0x3f80_0000);
+        let (x, y) = (self.doubled(a.clone()), self.doubled(b.clone()));
+        let usual = match rnd {
+            i::AddFloatRnd::Rn => self.nearest_quotient(x, y),
+            _ => self.quotient_rounded(x, y, rounding(Some(rnd)))?,
+        };
         // What of the divisor matters if an operand is none of the usual numbers.
         let read =
             vec![b.clone(), Operand::number(0x8000_0000), one, Operand::number(0xe2), Operand::always(true)];
@@ -375,17 +382,9 @@ impl Select<'_> {
         self.compare("FSETP.LT.AND", a.signed("|"), infinity)
     }
 
-    /// Through doubles, as a quotient.
-    fn root(&mut self, op: &i::Sqrt) -> Done {
-        let mut a = self.word(&op.a)?;
-        if op.ftz {
-            a = Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), a]));
-        }
-        let x = self.doubled(a.clone());
-        let high = match &x {
-            Operand::General { reg, .. } => Operand::part(*reg, 1),
-            _ => return Err("this operand".to_owned()),
-        };
+    fn nearest_root(&mut self, x: Reg) -> Reg {
+        let high = Operand::part(x, 1);
+        let x = Operand::wide(x, 2);
         let guess = self.one("MUFU.RSQ64H", vec![high]);
         let mut inverse = Operand::wide(self.join(Operand::zero(), Operand::low(guess)), 2);
         let unit = Operand::wide(self.constant64(1.0_f64.to_bits()), 2);
@@ -405,7 +404,20 @@ impl Select<'_> {
         let part = self.pair("DMUL", vec![inverse, half]);
         let exact =
             self.pair("DFMA", vec![Operand::wide(rest, 2), Operand::wide(part, 2), Operand::wide(first, 2)]);
-        let usual = self.one("F2F.F32.F64", vec![Operand::wide(exact, 2)]);
+        self.one("F2F.F32.F64", vec![Operand::wide(exact, 2)])
+    }
+
+    /// Through doubles, as a quotient.
+    fn root(&mut self, op: &i::Sqrt) -> Done {
+        let mut a = self.word(&op.a)?;
+        if op.ftz {
+            a = Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), a]));
+        }
+        let x = self.doubled(a.clone());
+        let usual = match op.rnd {
+            i::AddFloatRnd::Rn => self.nearest_root(x),
+            rnd => self.root_rounded(x, rounding(Some(rnd))),
+        };
         let other = self.one("MUFU.SQRT", vec![a.clone()]);
         let plain = self.is_usual(a.clone());
         let positive = self.flag();

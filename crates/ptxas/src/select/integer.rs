@@ -95,13 +95,33 @@ impl Select<'_> {
         if !matches!(ty.bits(), 32 | 64) {
             return Err("with this type".to_owned());
         }
-        let width = (ty.bits() / 32) as u8;
-        let (a, b) = match width {
-            1 => (self.word(a)?, self.word(b)?),
-            _ => (Operand::low(self.double(a)?), Operand::low(self.double(b)?)),
+        let (a, b) = match ty.bits() {
+            32 => (self.word(a)?, self.word(b)?),
+            _ => (Operand::wide(self.double(a)?, 2), Operand::wide(self.double(b)?, 2)),
         };
+        self.with_carry(d, (a, b), minus, takes, gives, (ty.bits() / 32) as u8)
+    }
+
+    /// A sum with carry of words or pairs.
+    pub(super) fn carried_sum(&mut self, d: Def, a: Operand, b: Operand, takes: bool, gives: bool) -> Done {
+        let width = match a {
+            Operand::General { width, .. } => width,
+            _ => 1,
+        };
+        self.with_carry(d, (a, b), false, takes, gives, width)
+    }
+
+    fn with_carry(
+        &mut self,
+        d: Def,
+        (a, b): (Operand, Operand),
+        minus: bool,
+        takes: bool,
+        gives: bool,
+        width: u8,
+    ) -> Done {
         let half = |operand: &Operand, part| match operand {
-            Operand::General { reg, .. } if part > 0 => Operand::part(*reg, part),
+            Operand::General { reg, part: first, .. } => Operand::part(*reg, first + part),
             other => other.clone(),
         };
         let code = &mut self.code;
@@ -157,8 +177,11 @@ impl Select<'_> {
             }
             (Wide, 32) => {
                 let (a, b) = (self.word(a)?, self.word(b)?);
-                let both = wide(self, a, b, Operand::zero());
-                self.plus64(both, c)?
+                let c = match c {
+                    Some(c) => Operand::wide(self.double(c)?, 2),
+                    None => Operand::zero(),
+                };
+                wide(self, a, b, c)
             }
             (Hi, 32) => {
                 let (a, b) = (self.word(a)?, self.word(b)?);
@@ -174,10 +197,12 @@ impl Select<'_> {
             (Lo, 32) => {
                 let (a, b) = (self.word(a)?, self.word(b)?);
                 let c = c.map_or(Ok(Operand::zero()), |c| self.word(c))?;
+                let b = self.factor(b);
                 self.one("IMAD", vec![a, b, c])
             }
             (mode, _) => {
                 let (a, b) = (self.extended(a, ty)?, self.extended(b, ty)?);
+                let b = self.factor(b);
                 let c = c.map_or(Ok(Operand::zero()), |c| self.word(c))?;
                 match mode {
                     Hi => {
@@ -194,6 +219,11 @@ impl Select<'_> {
         };
         self.set(d, result);
         Ok(())
+    }
+
+    /// A second factor, which has no form for the register that is always zero.
+    fn factor(&mut self, b: Operand) -> Operand {
+        if b == Operand::zero() { Operand::low(self.one("MOV", vec![b])) } else { b }
     }
 
     fn plus64(&mut self, a: Reg, c: Option<&Value>) -> Result<Reg, Refusal> {
@@ -213,7 +243,7 @@ impl Select<'_> {
         self.join(Operand::part(low, 0), Operand::low(high))
     }
 
-    fn high64(&mut self, a: Reg, b: Reg, signed: bool) -> Reg {
+    pub(super) fn high64(&mut self, a: Reg, b: Reg, signed: bool) -> Reg {
         let wide = |this: &mut Self, x: u8, y: u8, c: Operand| {
             this.pair("IMAD.WIDE.U32", vec![Operand::part(a, x), Operand::part(b, y), c])
         };

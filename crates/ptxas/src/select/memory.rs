@@ -13,6 +13,12 @@ use ptx::types::{ScalarType, StateSpace, TypeKind};
 /// The descriptor of global memory, which the prologue loads.
 const DESCRIPTOR: &str = "desc[UR4]";
 
+/// Where constant bank 0 says the generic addresses of constants and of the kernel's parameters begin.
+const CONSTANTS_AT: u32 = 0xd0;
+const PARAMETERS_AT: u32 = 0x198;
+/// Behind the last parameter.
+const PARAMETERS_END: u32 = 0x1a0;
+
 /// Where a memory operand leads, by the instructions that go there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Window {
@@ -34,7 +40,27 @@ pub(super) struct Place {
     offset: i64,
 }
 
+/// The modifier of an access to several elements that are narrower than a register.
+fn packed(ty: ScalarType, elements: usize) -> Option<&'static str> {
+    match (elements, ty.bits(), ty.bits() as usize * elements) {
+        (2.., 8 | 16, 16) => Some(".U16"),
+        (2.., 8 | 16, 32) => Some(""),
+        (2.., 8 | 16, 64) => Some(".64"),
+        _ => None,
+    }
+}
+
 impl Place {
+    /// An address in shared memory.
+    pub(super) fn shared(at: Reg) -> Self {
+        Self { window: Window::Shared, base: Some(at), stack: false, offset: 0 }
+    }
+
+    /// A generic address.
+    pub(super) fn generic(at: Reg) -> Self {
+        Self { window: Window::Generic, base: Some(at), stack: false, offset: 0 }
+    }
+
     pub(super) fn operand(&self, more: i64) -> Operand {
         let offset = self.offset + more;
         let before = match self.window {
@@ -46,7 +72,7 @@ impl Place {
         match self.base {
             Some(reg) => {
                 let width = if before == DESCRIPTOR { 2 } else { 1 };
-                Operand::Address { before, reg, width, offset }
+                Operand::Address { before, reg, width, beside: "", offset }
             }
             None if self.stack => {
                 Operand::Text(if offset == 0 { "[R1]".to_owned() } else { format!("[R1+{offset:#x}]") })
@@ -58,7 +84,7 @@ impl Place {
     /// The register pair of an address, for instructions that take no descriptor.
     pub(super) fn bare(&self) -> Option<Operand> {
         let reg = self.base?;
-        Some(Operand::Address { before: "", reg, width: 2, offset: self.offset })
+        Some(Operand::Address { before: "", reg, width: 2, beside: "", offset: self.offset })
     }
 }
 
@@ -107,7 +133,14 @@ impl Select<'_> {
 
     fn mov(&mut self, op: &i::Mov) -> Done {
         let result = match op.ty.bits() {
-            128 => return Err("of 128 bits".to_owned()),
+            128 => {
+                let (from, to) = (self.quad(&op.a)?, self.temporary(4));
+                for part in 0..4 {
+                    let read = vec![Operand::part(from, part)];
+                    self.code.push(None, "MOV", vec![Operand::part(to, part)], read);
+                }
+                to
+            }
             64 => {
                 let a = self.double(&op.a)?;
                 self.join(Operand::part(a, 0), Operand::part(a, 1))
@@ -119,6 +152,42 @@ impl Select<'_> {
         };
         self.set(op.d, result);
         Ok(())
+    }
+
+    /// Values of 16 bits, two in a register, the first below.
+    pub(super) fn packed_halves(&mut self, values: &[Value]) -> Result<Vec<Operand>, Refusal> {
+        let elements = values.iter().map(|value| self.word(value)).collect::<Result<_, _>>()?;
+        Ok(self.packed_words(elements, 16))
+    }
+
+    /// Elements of 8 or 16 bits put together, the first lowest.
+    fn packed_words(&mut self, elements: Vec<Operand>, bits: u32) -> Vec<Operand> {
+        let mut words = Vec::new();
+        if bits == 16 {
+            for two in elements.chunks(2) {
+                let high = two.get(1).cloned().unwrap_or(Operand::zero());
+                let read = vec![two[0].clone(), Operand::number(0x5410), high];
+                words.push(Operand::low(self.one("PRMT", read)));
+            }
+            return words;
+        }
+        for four in elements.chunks(4) {
+            let mut all = Operand::zero();
+            for (element, order) in four.iter().zip([0x3214, 0x3240, 0x3410, 0x4210]) {
+                let read = vec![all, Operand::number(order), element.clone()];
+                all = Operand::low(self.one("PRMT", read));
+            }
+            words.push(all);
+        }
+        words
+    }
+
+    /// A value of 128 bits.
+    pub(super) fn quad(&mut self, value: &Value) -> Result<Reg, Refusal> {
+        match *value {
+            Value::Register(id) if self.type_of(id).bits() == 128 => Ok(self.home(id)),
+            _ => Err("of such an operand of 128 bits".to_owned()),
+        }
     }
 
     fn pack_registers(&mut self, op: &i::MovPack) -> Done {
@@ -136,23 +205,10 @@ impl Select<'_> {
                     words.extend([Operand::part(both, 0), Operand::part(both, 1)]);
                 }
             }
-            16 => {
-                for two in op.a.chunks(2) {
-                    let low = self.word(&two[0])?;
-                    let high = two.get(1).map_or(Ok(Operand::zero()), |value| self.word(value))?;
-                    words.push(Operand::low(self.one("PRMT", vec![low, Operand::number(0x5410), high])));
-                }
-            }
+            16 => words = self.packed_halves(&op.a)?,
             8 => {
-                for four in op.a.chunks(4) {
-                    let mut all = Operand::zero();
-                    for (at, value) in four.iter().enumerate() {
-                        let byte = self.word(value)?;
-                        let order = [0x3214, 0x3240, 0x3410, 0x4210][at];
-                        all = Operand::low(self.one("PRMT", vec![all, Operand::number(order), byte]));
-                    }
-                    words.push(all);
-                }
+                let elements = op.a.iter().map(|value| self.word(value)).collect::<Result<_, _>>()?;
+                words = self.packed_words(elements, 8);
             }
             _ => return Err("of parts of this size".to_owned()),
         }
@@ -205,34 +261,76 @@ impl Select<'_> {
         let a = self.double(&op.a)?;
         let result = match (op.space, op.to) {
             (Space::Global, _) => self.join(Operand::part(a, 0), Operand::part(a, 1)),
-            (Space::Shared | Space::SharedCta, false) => {
+            (Space::Shared | Space::SharedCta | Space::SharedCluster, false) => {
                 let high = self.one("S2R", vec![Operand::Text("SR_SWINHI".to_owned())]);
                 self.join(Operand::part(a, 0), Operand::low(high))
             }
-            (Space::Shared | Space::SharedCta, true) => self.join(Operand::part(a, 0), Operand::zero()),
+            (Space::Shared | Space::SharedCta | Space::SharedCluster, true) => {
+                self.join(Operand::part(a, 0), Operand::zero())
+            }
             (Space::Local, to) => {
                 let base = self.pair("LDC.64", vec![Operand::bank0(0x20)]);
                 self.sum64(a, base, to)
             }
-            (space, _) => return Err(format!("of .{}", space.name())),
+            (Space::Const, to) => {
+                let base = self.pair("LDC.64", vec![Operand::bank0(CONSTANTS_AT)]);
+                self.sum64(a, base, to)
+            }
+            (Space::Param | Space::ParamEntry, to) => {
+                let base = self.pair("LDC.64", vec![Operand::bank0(PARAMETERS_AT)]);
+                self.sum64(a, base, to)
+            }
+            (space @ (Space::ParamFunc | Space::Generic), _) => return Err(format!("of .{}", space.name())),
         };
         self.set(op.d, result);
         Ok(())
     }
 
     fn isspacep(&mut self, op: &i::Isspacep) -> Done {
-        let kind = match op.space {
-            Space::Shared | Space::SharedCta => "S",
-            Space::Local => "L",
-            space => return Err(format!("for .{}", space.name())),
-        };
         let a = self.double(&op.a)?;
-        let to = self.flag();
-        let address = Operand::Address { before: "", reg: a, width: 2, offset: 0 };
-        let written = vec![Operand::Predicate(to, false)];
-        self.code.push(None, format!("QSPC.E.{kind}"), written, vec![Operand::zero(), address]);
+        let to = match op.space {
+            Space::Shared | Space::SharedCta => self.leads_to(a, "S"),
+            Space::SharedCluster => self.leads_to(a, "D"),
+            Space::Local => self.leads_to(a, "L"),
+            Space::Const => self.is_constant_address(a),
+            Space::Param | Space::ParamEntry => {
+                let (from, to) = (self.pair("LDC.64", vec![Operand::bank0(PARAMETERS_AT)]), PARAMETERS_END);
+                let to = self.pair("LDC.64", vec![Operand::bank0(to)]);
+                self.is_between(a, from, to)
+            }
+            // Constants lie there, for the hardware.
+            Space::Global => {
+                let (global, constant) = (self.leads_to(a, "G"), self.is_constant_address(a));
+                let both = self.flag();
+                let flag = |reg| Operand::Predicate(reg, false);
+                self.plop(None, both, flag(global), flag(constant), 0x30);
+                both
+            }
+            space @ (Space::Generic | Space::ParamFunc) => return Err(format!("for .{}", space.name())),
+        };
         self.set_flag(op.p, to);
         Ok(())
+    }
+
+    /// Whether a generic address leads to a space that the hardware knows.
+    pub(super) fn leads_to(&mut self, address: Reg, space: &str) -> Reg {
+        let to = self.flag();
+        let address = Operand::Address { before: "", reg: address, width: 2, beside: "", offset: 0 };
+        let written = vec![Operand::Predicate(to, false)];
+        self.code.push(None, format!("QSPC.E.{space}"), written, vec![Operand::zero(), address]);
+        to
+    }
+
+    fn is_constant_address(&mut self, address: Reg) -> Reg {
+        let from = self.pair("LDC.64", vec![Operand::bank0(CONSTANTS_AT)]);
+        let size = self.constant64(self.layout.constant_bytes);
+        let to = self.add64(from, size);
+        self.is_between(address, from, to)
+    }
+
+    fn is_between(&mut self, address: Reg, from: Reg, to: Reg) -> Reg {
+        let below = self.compare64("LT", false, address, to, Operand::always(false), "AND").0;
+        self.compare64("GE", false, address, from, Operand::Predicate(below, false), "AND").0
     }
 
     /// Where a memory operand leads.
@@ -249,9 +347,9 @@ impl Select<'_> {
             (_, Some(StateSpace::Shared)) | (Space::Shared | Space::SharedCta, _) => Window::Shared,
             (_, Some(StateSpace::Const)) | (Space::Const, _) => Window::Constant(3),
             (_, Some(StateSpace::Global)) | (Space::Global, _) => Window::Global,
-            (Space::Param, _) => Window::Constant(0),
+            (Space::Param, _) => self.parameters_by_address()?,
             (Space::Generic, _) => Window::Generic,
-            (space @ Space::SharedCluster, _) => return Err(format!("in .{}", space.name())),
+            (Space::SharedCluster, _) => return self.in_cluster(address),
         };
         let mut place = Place { window, base: None, stack: false, offset: address.offset };
         match (address.base, variable) {
@@ -291,10 +389,74 @@ impl Select<'_> {
             Window::Constant(_) => (0..0x8000).contains(&place.offset),
             _ => (-0x80_0000..0x7f_ff00).contains(&place.offset),
         };
-        if !fits {
-            return Err("with an offset of this size".to_owned());
+        if fits {
+            return Ok(place);
         }
-        Ok(place)
+        let all = match window {
+            Window::Generic | Window::Global => self.wide_address_of(&place)?,
+            Window::Shared | Window::Local | Window::Constant(_) => self.address_of(&place)?,
+        };
+        Ok(Place { window, base: Some(all), stack: false, offset: 0 })
+    }
+
+    /// The lower 32 bits of an address with its offset: all of one in a state space.
+    pub(super) fn address_of(&mut self, place: &Place) -> Result<Reg, Refusal> {
+        let by = self.constant(place.offset as u32);
+        Ok(match place.base {
+            Some(base) if place.offset == 0 => self.one("MOV", vec![Operand::part(base, 0)]),
+            Some(base) => self.add(Operand::part(base, 0), by),
+            None if place.stack => self.add(Operand::Text("R1".to_owned()), by),
+            None => self.one("MOV", vec![by]),
+        })
+    }
+
+    /// A global or generic address with its offset.
+    pub(super) fn wide_address_of(&mut self, place: &Place) -> Result<Reg, Refusal> {
+        match (place.window, place.base) {
+            (Window::Generic | Window::Global, Some(base)) => {
+                let by = self.constant64(place.offset as u64);
+                Ok(if place.offset == 0 { base } else { self.add64(base, by) })
+            }
+            (window, _) => Err(format!("in {window:?} memory")),
+        }
+    }
+
+    /// What a register that points to a parameter points to: in a function that is called, to its frame; in a kernel to the kernel's own
+    /// parameters, unless it takes addresses of those of calls.
+    fn parameters_by_address(&self) -> Result<Window, Refusal> {
+        if self.inlined.len() > 1 {
+            return Ok(Window::Local);
+        }
+        let spaces = self.at.function.body.operands.iter().filter_map(|operand| match *operand {
+            ptx::module::Operand::SymbolAddress { symbol: Symbol::Variable(id), .. } => {
+                Some(self.module.variables[id.index()].space)
+            }
+            _ => None,
+        });
+        let (mut own, mut of_calls) = (false, false);
+        for space in spaces {
+            own |= space == StateSpace::ParamEntry;
+            of_calls |= space == StateSpace::ParamFunc;
+        }
+        match (own, of_calls) {
+            (true, true) => {
+                Err("by an address that may be of the kernel's parameters or of a call's".to_owned())
+            }
+            (false, true) => Ok(Window::Local),
+            (_, false) => Ok(Window::Constant(0)),
+        }
+    }
+
+    /// An address in the cluster's shared memory, as a generic one.
+    fn in_cluster(&mut self, address: &Address) -> Result<Place, Refusal> {
+        let low = match address.base {
+            AddressBase::Register(id) => Operand::low(self.home(id)),
+            AddressBase::Variable(id) => Operand::low(self.shared(id, 0)?),
+            AddressBase::Absolute => Operand::zero(),
+        };
+        let window = self.one("S2R", vec![Operand::Text("SR_SWINHI".to_owned())]);
+        let base = self.join(low, Operand::low(window));
+        Ok(Place { window: Window::Generic, base: Some(base), stack: false, offset: address.offset })
     }
 
     pub(super) fn memory_access(&mut self, op: &Op) -> Option<Done> {
@@ -306,7 +468,8 @@ impl Select<'_> {
                 self.membar("SC", op.scope);
                 Ok(())
             }
-            Op::Fence(op) if op.sync_restrict.is_none() && !op.mbarrier_init => {
+            // What one is restricted to it may exceed.
+            Op::Fence(op) => {
                 self.membar(if op.order == Order::Sc { "SC" } else { "ALL" }, op.scope);
                 Ok(())
             }
@@ -337,9 +500,6 @@ impl Select<'_> {
     }
 
     fn load(&mut self, op: &i::Ld) -> Done {
-        if op.ty.bits() == 128 {
-            return Err("of 128 bits".to_owned());
-        }
         let place = self.place(&op.a)?;
         let strong = strength(op.order, op.scope);
         let (name, modifiers) = match place.window {
@@ -350,7 +510,28 @@ impl Select<'_> {
             Window::Local => ("LDL", ""),
             Window::Constant(_) => ("LDC", ""),
         };
+        if matches!(place.window, Window::Constant(_)) && op.ty.bits() == 128 {
+            return Err("of 128 bits from constant memory".to_owned());
+        }
         let bytes = op.ty.bytes() as usize;
+        if let (Some(size), false) = (packed(op.ty, op.d.len()), matches!(place.window, Window::Constant(_)))
+        {
+            let width = (bytes * op.d.len() / 4).max(1) as u8;
+            let all = self.temporary(width);
+            let to = vec![Operand::wide(all, width)];
+            self.effect(format!("{name}{size}{modifiers}"), to, vec![place.operand(0)]);
+            if !matches!(place.window, Window::Shared | Window::Local) {
+                self.acquired(op.order, op.scope);
+            }
+            for (index, &def) in op.d.iter().enumerate() {
+                let bit = index as u32 * op.ty.bits();
+                let word = Operand::part(all, (bit / 32) as u8);
+                let read = vec![Operand::zero(), Operand::number(bit % 32), word];
+                let value = self.one("SHF.R.U32.HI", read);
+                self.set_extended(def, value, op.ty);
+            }
+            return Ok(());
+        }
         let whole = match place.window {
             Window::Constant(_) => None,
             _ => size(op.ty, op.d.len()),
@@ -385,9 +566,6 @@ impl Select<'_> {
     }
 
     fn store(&mut self, op: &i::St) -> Done {
-        if op.ty.bits() == 128 {
-            return Err("of 128 bits".to_owned());
-        }
         let place = self.place(&op.a)?;
         let strong = strength(op.order, op.scope);
         let (name, modifiers) = match place.window {
@@ -403,7 +581,10 @@ impl Select<'_> {
         let bytes = op.ty.bytes() as usize;
         let mut words = Vec::new();
         for value in &op.b {
-            if op.ty.bits() == 64 {
+            if op.ty.bits() == 128 {
+                let all = self.quad(value)?;
+                words.extend((0..4).map(|part| Operand::part(all, part)));
+            } else if op.ty.bits() == 64 {
                 let both = self.double(value)?;
                 words.extend([Operand::part(both, 0), Operand::part(both, 1)]);
             } else {
@@ -413,6 +594,17 @@ impl Select<'_> {
                 };
                 words.push(word);
             }
+        }
+        if let Some(size) = packed(op.ty, op.b.len()) {
+            let words = self.packed_words(words, op.ty.bits());
+            let width = words.len() as u8;
+            let from = self.temporary(width);
+            for (part, word) in words.into_iter().enumerate() {
+                self.code.push(None, "MOV", vec![Operand::part(from, part as u8)], vec![word]);
+            }
+            let read = vec![place.operand(0), Operand::wide(from, width)];
+            self.effect(format!("{name}{size}{modifiers}"), vec![], read);
+            return Ok(());
         }
         let step = if size(op.ty, op.b.len()).is_some() { op.b.len() } else { 1 };
         let each = (bytes * step / 4).max(1);
@@ -442,6 +634,7 @@ impl Select<'_> {
     /// A value of an access of 32 or 64 bits, and its width.
     pub(super) fn datum(&mut self, value: &Value, ty: ScalarType) -> Result<(Reg, u8), Refusal> {
         Ok(match ty.bits() {
+            128 => (self.quad(value)?, 4),
             64 => (self.double(value)?, 2),
             32 => {
                 let word = self.word(value)?;

@@ -4,26 +4,36 @@
 //! A PTX register of up to 32 bits is one register, whose bits above its type mean nothing; one of 64 bits is an aligned pair.
 //! An instruction computes into temporaries without its guard, and the guard stands at what writes registers or memory.
 
+mod async_copy;
 mod atomic;
+mod barrier;
+mod cluster;
 mod control;
 mod convert;
 mod divide;
+mod exact;
 mod extended;
 mod float;
 mod half;
 mod integer;
+mod matrix;
+mod mbarrier;
+mod meet;
 mod memory;
 mod special;
+mod uniform;
 mod warp;
 
 use crate::code::{Class, Code, Label, Operand, Reg};
 use crate::layout::Layout;
 use ir::operand::{Def, Predicate, Value};
 use ir::{Instruction, Op};
+use meet::Convention;
 use ptx::diagnostic::Diagnostic;
 use ptx::isa::Mnemonic;
 use ptx::module::{FuncId, LabelId, Module, RegId, VarId};
 use ptx::types::{ScalarType, TypeKind};
+pub(crate) use special::function_number;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -49,6 +59,8 @@ pub(crate) struct Select<'a> {
     /// PTX's predicates live in general registers, as there are more than seven.
     spread: bool,
     guard: Option<(Reg, bool)>,
+    /// The registers of each kind of instruction for which lanes meet.
+    conventions: HashMap<String, Convention>,
     /// The instruction is spelled `barrier`: without `.aligned`, lanes of a warp need not reach it together, unlike a `bar`.
     apart: bool,
     at: Function<'a>,
@@ -100,6 +112,7 @@ pub(crate) fn select<'a>(
         refused,
         spread,
         guard: None,
+        conventions: HashMap::new(),
         apart: false,
         at,
         inlined: vec![id],
@@ -208,6 +221,11 @@ impl<'a> Select<'a> {
             Self::atomics,
             Self::control,
             Self::warps,
+            Self::barriers,
+            Self::clusters,
+            Self::mbarriers,
+            Self::asynchronous_copies,
+            Self::matrices,
         ] {
             if let Some(done) = chapter(self, op) {
                 return done;

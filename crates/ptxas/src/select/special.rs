@@ -4,8 +4,13 @@ use super::{Refusal, Select};
 use crate::code::{Operand, Reg};
 use crate::layout::SHARED_BASE;
 use ptx::isa::SpecialRegister;
-use ptx::module::{Symbol, VarId};
+use ptx::module::{FuncId, Symbol, VarId};
 use ptx::types::StateSpace;
+
+/// What stands for a function where its address is asked for; 0 is none.
+pub(crate) fn function_number(id: FuncId) -> u64 {
+    u64::from(id.0) + 1
+}
 
 impl Select<'_> {
     pub(super) fn special(&mut self, register: SpecialRegister, component: u8) -> Result<Reg, Refusal> {
@@ -45,9 +50,47 @@ impl Select<'_> {
             }
             Gridid => self.pair("LDC.64", vec![Operand::bank0(0x30)]),
             DynamicSmemSize => bank(self, 0x2c),
+            Clusterid | ClusterCtaid if component > 2 => self.one("MOV", vec![Operand::zero()]),
+            Nclusterid | ClusterNctaid if component > 2 => self.one("MOV", vec![Operand::number(1)]),
+            Clusterid => self.cluster_of(&axis("SR_CTAID").unwrap_or_default(), component),
+            ClusterCtaid => {
+                let cta = s2r(self, &axis("SR_CTAID").unwrap_or_default());
+                let cluster = self.cluster_of(&axis("SR_CTAID").unwrap_or_default(), component);
+                let size = bank(self, 0x144 + u32::from(component) * 4);
+                let minus = self
+                    .one("IADD3", vec![Operand::low(cluster).signed("-"), Operand::zero(), Operand::zero()]);
+                self.one("IMAD", vec![Operand::low(size), Operand::low(minus), Operand::low(cta)])
+            }
+            ClusterNctaid => bank(self, 0x144 + u32::from(component) * 4),
+            ClusterNctarank => bank(self, 0x188),
+            Nclusterid => bank(self, 0x15c + u32::from(component) * 4),
+            TotalSmemSize => {
+                let all = s2r(self, "SR_SMEMSZ");
+                let reserved = bank(self, 0x114);
+                self.one(
+                    "IADD3",
+                    vec![Operand::low(all), Operand::low(reserved).signed("-"), Operand::zero()],
+                )
+            }
+            AggrSmemSize => {
+                let all = s2r(self, "SR_SMEMSZ");
+                let most = bank(self, 0x13c);
+                self.one("VIMNMX.U32", vec![Operand::low(all), Operand::low(most), Operand::always(false)])
+            }
+            ReservedSmemOffsetBegin | ReservedSmemOffset0 => self.one("MOV", vec![Operand::zero()]),
+            ReservedSmemOffsetCap => self.one("MOV", vec![Operand::number(SHARED_BASE)]),
             ClusterCtarank => s2r(self, "SR_CgaCtaId"),
             other => return Err(format!("special register {other:?}")),
         })
+    }
+
+    /// The number of the cluster along an axis: that of the CTA over the cluster's size, whose reciprocal the launch gives.
+    fn cluster_of(&mut self, cta: &str, component: u8) -> Reg {
+        let cta = self.one("S2R", vec![Operand::Text(cta.to_owned())]);
+        let inverse = self.one("LDC", vec![Operand::bank0(0x150 + u32::from(component) * 4)]);
+        let float = self.one("I2F.U32", vec![Operand::low(cta)]);
+        let product = self.one("FMUL", vec![Operand::low(float), Operand::low(inverse)]);
+        self.one("F2I.U32.TRUNC.NTZ", vec![Operand::low(product)])
     }
 
     fn field(&mut self, register: &str, bits: u32) -> Reg {
@@ -58,7 +101,11 @@ impl Select<'_> {
 
     /// The address of a variable in its own state space, as 64 bits.
     pub(super) fn symbol(&mut self, symbol: Symbol, offset: i64) -> Result<Reg, Refusal> {
-        let Symbol::Variable(id) = symbol else { return Err("the address of a function".to_owned()) };
+        let id = match symbol {
+            Symbol::Variable(id) => id,
+            // Calls are inlined: what stands for a function is its number.
+            Symbol::Function(id) => return Ok(self.constant64(function_number(id))),
+        };
         let variable = &self.module.variables[id.index()];
         match variable.space {
             StateSpace::Global => {

@@ -1,9 +1,9 @@
-//! Barriers, and what lanes of a warp do together (PTX ISA, "Parallel Synchronization and Communication Instructions").
-//!
-//! Lanes may be apart when they come here. WARPSYNC brings those of a mask together, and an aligned barrier all of the warp.
+//! What lanes of a warp do together (PTX ISA, "Parallel Synchronization and Communication Instructions"): those of a mask
+//! [meet](super::meet) for it.
 
-use super::{Done, Refusal, Select};
-use crate::code::Operand;
+use super::meet::Members;
+use super::{Done, Select};
+use crate::code::{Class, Operand, Reg};
 use ir::Op;
 use ir::instruction as i;
 use ir::operand::Value;
@@ -12,88 +12,33 @@ use ptx::types::{ScalarType, TypeKind};
 /// A uniform register that nothing else holds.
 const UNIFORM: &str = "UR6";
 
-/// Why a barrier is refused: WARPSYNC.ALL in front of it would wait for lanes that never come.
-const APART: &str = "which lanes of a warp may reach apart";
+const WORD: Class = Class::General(1);
 
 impl Select<'_> {
     pub(super) fn warps(&mut self, op: &Op) -> Option<Done> {
         Some(match op {
-            Op::BarSync(op) if self.apart && !op.aligned => Err(APART.to_owned()),
-            Op::BarArrive(op) if self.apart && !op.aligned => Err(APART.to_owned()),
-            Op::BarRed(op) if self.apart && !op.aligned => Err(APART.to_owned()),
-            Op::BarSync(op) => self.barrier("SYNC.DEFER_BLOCKING", &op.a, op.b.as_ref(), None),
-            Op::BarArrive(op) => self.barrier("ARV", &op.a, Some(&op.b), None),
-            Op::BarRed(op) => self.reduce_at_barrier(op),
-            Op::BarWarpSync(op) => self.together(Some(&op.membermask)),
-            Op::Shfl(op) => self.shuffle(op),
-            Op::Vote(op) => self.vote(op),
-            Op::MatchSync(op) => self.matching(op),
-            Op::Redux(op) => self.redux(op),
-            Op::Elect(op) => self.elect(op),
+            Op::BarWarpSync(op) => self.behind_guard(|this| {
+                let mask = this.word(&op.membermask)?;
+                // With nothing in between the lanes never come out, on an H100.
+                this.meet("bar.warp.sync", Members::Of(mask), vec![], &[], |this, _, _| {
+                    this.code.push(None, "NOP", vec![], vec![]);
+                });
+                Ok(())
+            }),
+            Op::Shfl(op) => self.behind_guard(|this| this.shuffle(op)),
+            Op::Vote(op) => self.behind_guard(|this| this.vote(op)),
+            Op::MatchSync(op) => self.behind_guard(|this| this.matching(op)),
+            Op::Redux(op) => self.behind_guard(|this| this.redux(op)),
+            Op::Elect(op) => self.behind_guard(|this| this.elect(op)),
             Op::Activemask(op) => {
-                let result = self.ballot(Operand::always(false));
-                self.set(op.d, result);
+                let to = self.temporary(1);
+                let written = vec![Operand::low(to), Operand::always(false)];
+                self.effect("VOTE.ANY", written, vec![Operand::always(false)]);
+                self.set(op.d, to);
                 Ok(())
             }
             _ => return None,
         })
-    }
-
-    /// Brings the lanes of a mask together.
-    fn together(&mut self, mask: Option<&Value>) -> Done {
-        match mask {
-            Some(mask) => {
-                let mask = self.word(mask)?;
-                self.effect("WARPSYNC", vec![], vec![mask]);
-            }
-            None => self.effect("WARPSYNC.ALL", vec![], vec![]),
-        }
-        Ok(())
-    }
-
-    fn barrier(&mut self, kind: &str, a: &Value, b: Option<&Value>, predicate: Option<Operand>) -> Done {
-        let number = match *a {
-            Value::Constant(number) => number as u32,
-            _ => return Err("whose barrier is in a register".to_owned()),
-        };
-        let count = match b {
-            None => None,
-            Some(Value::Constant(count)) => Some(Operand::number(*count as u32)),
-            Some(_) => return Err("whose number of threads is in a register".to_owned()),
-        };
-        self.effect("WARPSYNC.ALL", vec![], vec![]);
-        // What ptxas sets beside: no register, and whether no number is given.
-        let residue = if count.is_some() { "&residue=0xff00000000" } else { "&residue=0xff00000200" };
-        let read = std::iter::once(Operand::number(number)).chain(count).chain(predicate).collect();
-        self.effect(format!("BAR.{kind} {residue}"), vec![], read);
-        Ok(())
-    }
-
-    fn reduce_at_barrier(&mut self, op: &i::BarRed) -> Done {
-        let kind = match op.op {
-            None => "RED.POPC",
-            Some(i::BarRedOp::And) => "RED.AND",
-            Some(i::BarRedOp::Or) => "RED.OR",
-        };
-        if op.b.is_some() {
-            return Err("with a number of threads".to_owned());
-        }
-        let predicate = self.predicate_operand(Some(&op.c))?;
-        self.barrier(&format!("{kind}.DEFER_BLOCKING"), &op.a, None, Some(predicate))?;
-        match (op.d, op.p) {
-            (Some(d), _) => {
-                let to = self.temporary(1);
-                self.effect("B2R.RESULT", vec![Operand::low(to)], vec![]);
-                self.set(d, to);
-            }
-            (None, Some(p)) => {
-                let to = self.flag();
-                self.effect("B2R.RESULT", vec![Operand::zero(), Operand::Predicate(to, false)], vec![]);
-                self.set_flag(p, to);
-            }
-            (None, None) => {}
-        }
-        Ok(())
     }
 
     fn shuffle(&mut self, op: &i::Shfl) -> Done {
@@ -104,94 +49,108 @@ impl Select<'_> {
             i::ShflMode::Idx => "IDX",
         };
         let (a, b, c) = (self.word(&op.a)?, self.word(&op.b)?, self.word(&op.c)?);
-        self.together(op.membermask.as_ref())?;
-        let to = self.temporary(1);
-        let inside = op.p.filter(|p| p.0.is_some()).map(|_| self.flag());
-        let predicate = inside.map_or(Operand::always(false), |flag| Operand::Predicate(flag, false));
-        self.effect(format!("SHFL.{mode}"), vec![predicate, Operand::low(to)], vec![a, b, c]);
-        self.set(op.d, to);
-        if let (Some(p), Some(inside)) = (op.p, inside) {
-            self.set_flag(p, inside);
+        let name = format!("SHFL.{mode}");
+        let results = match &op.membermask {
+            Some(mask) => {
+                let mask = self.word(mask)?;
+                let given = vec![(WORD, a), (WORD, b), (WORD, c)];
+                let results = [WORD, Class::Predicate];
+                self.meet(&name, Members::Of(mask), given, &results, |this, given, results| {
+                    let written = vec![Operand::Predicate(results[1], false), Operand::low(results[0])];
+                    let read = given.iter().map(|&reg| Operand::low(reg)).collect();
+                    this.code.push(None, name.as_str(), written, read);
+                })
+            }
+            None => {
+                let (to, inside) = (self.temporary(1), self.flag());
+                let written = vec![Operand::Predicate(inside, false), Operand::low(to)];
+                self.code.push(None, name.as_str(), written, vec![a, b, c]);
+                vec![to, inside]
+            }
+        };
+        self.set(op.d, results[0]);
+        if let Some(p) = op.p {
+            self.set_flag(p, results[1]);
         }
         Ok(())
     }
 
     fn elect(&mut self, op: &i::Elect) -> Done {
-        self.together(Some(&op.membermask))?;
-        let flag = self.flag();
-        let written = vec![Operand::Predicate(flag, false), Operand::Text(UNIFORM.to_owned())];
-        self.effect("ELECT", written, vec![Operand::always(false)]);
-        let to = self.temporary(1);
-        self.effect("MOV", vec![Operand::low(to)], vec![Operand::Text(UNIFORM.to_owned())]);
-        self.set(op.d, to);
-        self.set_flag(op.p, flag);
+        let mask = self.word(&op.membermask)?;
+        let results = [WORD, Class::Predicate];
+        let found = self.meet("ELECT", Members::Of(mask), vec![], &results, |this, _, results| {
+            let written = vec![Operand::Predicate(results[1], false), Operand::Text(UNIFORM.to_owned())];
+            this.code.push(None, "ELECT", written, vec![Operand::always(false)]);
+            this.take_uniform(results[0]);
+        });
+        self.set(op.d, found[0]);
+        self.set_flag(op.p, found[1]);
         Ok(())
     }
 
-    fn ballot(&mut self, predicate: Operand) -> crate::code::Reg {
-        let to = self.temporary(1);
-        self.effect("VOTE.ANY", vec![Operand::low(to), Operand::always(false)], vec![predicate]);
-        to
+    fn take_uniform(&mut self, to: Reg) {
+        self.code.push(None, "MOV", vec![Operand::low(to)], vec![Operand::Text(UNIFORM.to_owned())]);
     }
 
-    /// Lanes of another mask may run along, and do not count.
     fn vote(&mut self, op: &i::Vote) -> Done {
         let (flag, not) = self.predicate(&op.a)?;
-        let mask = match &op.membermask {
-            Some(mask) => self.word(mask)?,
-            None => self.constant(u32::MAX),
+        let name = match op.mode {
+            i::VoteMode::Ballot | i::VoteMode::Any => "VOTE.ANY",
+            i::VoteMode::All => "VOTE.ALL",
+            i::VoteMode::Uni => "VOTE.EQ",
         };
-        self.together(op.membermask.as_ref())?;
-        let mut who = |not| {
-            let all = self.ballot(Operand::Predicate(flag, not));
-            self.lop(Operand::low(all), mask.clone(), 0xc0)
+        let act = |this: &mut Self, given: Operand, results: &[Reg]| {
+            let written = vec![Operand::low(results[0]), Operand::Predicate(results[1], false)];
+            this.code.push(None, name, written, vec![given]);
         };
-        let holds = who(not);
-        if op.mode == i::VoteMode::Ballot {
-            self.set(op.d, holds);
-            return Ok(());
+        let given = Operand::Predicate(flag, not);
+        let results = match &op.membermask {
+            Some(mask) => {
+                let mask = self.word(mask)?;
+                let classes = [WORD, Class::Predicate];
+                let given = vec![(Class::Predicate, given)];
+                self.meet(name, Members::Of(mask), given, &classes, |this, given, results| {
+                    act(this, Operand::Predicate(given[0], false), results);
+                })
+            }
+            None => {
+                let results = vec![self.temporary(1), self.flag()];
+                act(self, given, &results);
+                results
+            }
+        };
+        match op.mode {
+            i::VoteMode::Ballot => self.set(op.d, results[0]),
+            i::VoteMode::Any | i::VoteMode::All | i::VoteMode::Uni => self.set_flag(op.d, results[1]),
         }
-        let fails = who(!not);
-        let some = self.compare("ISETP.NE.U32.AND", Operand::low(holds), Operand::zero());
-        let every = self.compare("ISETP.EQ.U32.AND", Operand::low(fails), Operand::zero());
-        let to = self.flag();
-        let table = match op.mode {
-            i::VoteMode::Ballot | i::VoteMode::Any => 0xf0,
-            i::VoteMode::All => 0xcc,
-            // All, or none.
-            i::VoteMode::Uni => 0xcf,
-        };
-        self.plop(None, to, Operand::Predicate(some, false), Operand::Predicate(every, false), table);
-        self.set_flag(op.d, to);
         Ok(())
     }
 
     fn matching(&mut self, op: &i::MatchSync) -> Done {
         let wide = op.ty.bits() == 64;
-        let a = if wide { Operand::wide(self.double(&op.a)?, 2) } else { self.word(&op.a)? };
-        self.together(Some(&op.membermask))?;
-        let (to, size) = (self.temporary(1), if wide { ".U64" } else { "" });
-        match op.mode {
-            i::MatchSyncMode::Any => self.effect(format!("MATCH.ANY{size}"), vec![Operand::low(to)], vec![a]),
-            i::MatchSyncMode::All => {
-                let flag = self.flag();
-                self.effect(
-                    format!("MATCH.ALL{size}"),
-                    vec![Operand::Predicate(flag, false), Operand::low(to)],
-                    vec![a],
-                );
-                if let Some(p) = op.p {
-                    self.set(op.d, to);
-                    self.set_flag(p, flag);
-                    return Ok(());
-                }
-            }
+        let (class, a) = match wide {
+            true => (Class::General(2), Operand::wide(self.double(&op.a)?, 2)),
+            false => (WORD, self.word(&op.a)?),
+        };
+        let mask = self.word(&op.membermask)?;
+        let all = op.mode == i::MatchSyncMode::All;
+        let name = format!("MATCH.{}{}", if all { "ALL" } else { "ANY" }, if wide { ".U64" } else { "" });
+        let classes: &[Class] = if all { &[WORD, Class::Predicate] } else { &[WORD] };
+        let results =
+            self.meet(&name, Members::Of(mask), vec![(class, a)], classes, |this, given, results| {
+                let equal = results.get(1).map(|&flag| Operand::Predicate(flag, false));
+                let written = equal.into_iter().chain([Operand::low(results[0])]).collect();
+                let read = vec![Operand::wide(given[0], if wide { 2 } else { 1 })];
+                this.code.push(None, name.as_str(), written, read);
+            });
+        self.set(op.d, results[0]);
+        if let (Some(p), Some(&flag)) = (op.p, results.get(1)) {
+            self.set_flag(p, flag);
         }
-        self.set(op.d, to);
         Ok(())
     }
 
-    fn redux(&mut self, op: &i::Redux) -> Result<(), Refusal> {
+    fn redux(&mut self, op: &i::Redux) -> Done {
         use i::MultimemLoadOp::{Add, And, Max, Min, Or, Xor};
         let kind = match op.op {
             Add => ".SUM",
@@ -202,13 +161,23 @@ impl Select<'_> {
             Xor => ".XOR",
         };
         let signed = op.ty.kind() == TypeKind::Signed || op.op == Add && op.ty == ScalarType::S32;
-        let a = self.word(&op.a)?;
-        self.together(Some(&op.membermask))?;
+        let (a, mask) = (self.word(&op.a)?, self.word(&op.membermask)?);
         let name = format!("REDUX{kind}{}", if signed { ".S32" } else { "" });
-        self.effect(name, vec![Operand::Text(UNIFORM.to_owned())], vec![a]);
-        let to = self.temporary(1);
-        self.effect("MOV", vec![Operand::low(to)], vec![Operand::Text(UNIFORM.to_owned())]);
-        self.set(op.d, to);
+        let results =
+            self.meet(&name, Members::Of(mask), vec![(WORD, a)], &[WORD], |this, given, results| {
+                let written = vec![Operand::Text(UNIFORM.to_owned())];
+                this.code.push(None, name.as_str(), written, vec![Operand::low(given[0])]);
+                this.take_uniform(results[0]);
+            });
+        self.set(op.d, results[0]);
         Ok(())
+    }
+
+    /// A value that is the same in all lanes, for `setmaxnreg` and the like.
+    pub(super) fn constant_of(value: &Value) -> Option<u64> {
+        match *value {
+            Value::Constant(bits) => Some(bits),
+            Value::Register(_) | Value::Special { .. } | Value::Symbol { .. } | Value::Unused => None,
+        }
     }
 }

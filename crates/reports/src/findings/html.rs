@@ -66,7 +66,10 @@ fn article(page: &mut String, report: &Value, sources: &mut Sources) {
     );
     let allocation = &report["allocation"];
     if let (Some(offset), Some(bytes)) = (allocation["offset"].as_u64(), allocation["bytes"].as_u64()) {
-        let _ = write!(page, ", at byte {offset} of an allocation of {bytes}");
+        let _ = match allocation["variable"].as_str() {
+            Some(name) => write!(page, ", at byte {offset} of the variable <code>{}</code>", escaped(name)),
+            None => write!(page, ", at byte {offset} of an allocation of {bytes}"),
+        };
     }
     *page += "</p>\n";
     let missing = text(report, "explanation");

@@ -1,17 +1,19 @@
 //! `mma`, `wmma.mma` and `wgmma.mma_async`: `D = A * B + C`.
 
 use super::assemble;
-use super::tile::Tile;
+use super::tile::{CHUNK, Tile};
 use crate::exec::Exec;
 use crate::fault::Access;
 use crate::image::Function;
 use crate::image::matrix::{Factor, FactorSource, Product};
+use crate::lanes::LANES;
 use crate::lanes::simd::{Level, Simd};
+use crate::matrix::scales::Scales;
 use crate::matrix::workspace::{Elements, Workspace};
 use crate::memory::SHARED_WINDOW;
 use crate::operation::kinds::MultiplyMatrices;
 use crate::ops::body::{Body, select};
-use numerics::tensor::{Element, Operand, dot};
+use numerics::tensor::{Element, Operand, Scaling, dot, dot_scaled};
 
 impl Body for MultiplyMatrices {
     type Fields = Self;
@@ -32,7 +34,7 @@ fn multiply_matrices<S: Simd>(x: &mut Exec<'_>, op: &MultiplyMatrices, pc: u32) 
         return next;
     }
     let mut workspace = std::mem::take(&mut x.threads.matrices);
-    let done = multiply_teams::<S>(x, op, &mut workspace);
+    let done = multiply_teams::<S>(x, op, pc, &mut workspace);
     x.threads.matrices = workspace;
     match done {
         Ok(()) => pc + 1,
@@ -45,6 +47,7 @@ fn multiply_matrices<S: Simd>(x: &mut Exec<'_>, op: &MultiplyMatrices, pc: u32) 
 fn multiply_teams<S: Simd>(
     x: &mut Exec<'_>,
     op: &MultiplyMatrices,
+    pc: u32,
     workspace: &mut Workspace,
 ) -> Result<(), (usize, u32)> {
     let together = usize::from(op.warps);
@@ -53,6 +56,9 @@ fn multiply_teams<S: Simd>(
     for first in (0..x.warps).step_by(together) {
         if x.mask[first] == 0 {
             continue;
+        }
+        if x.grid.observer.is_some() {
+            product.tell(x, (pc, first), together);
         }
         // The warps of a group have the same B.
         if let Some(kind) = kind {
@@ -89,6 +95,26 @@ impl Product {
     /// Whether C counts, or zeros do.
     pub(super) fn accumulates(&self, x: &Exec<'_>, warp: usize) -> bool {
         self.scale_d.is_none_or(|scale| (x.files.p[scale.index() + warp] ^ scale.flip()) & 1 != 0)
+    }
+
+    /// Tells of what a team of warps reads of shared memory.
+    #[cold]
+    fn tell(&self, x: &Exec<'_>, (pc, first): (u32, usize), together: usize) {
+        let stored = if self.sparsity.is_some() { self.k / 2 } else { self.k };
+        let rows = (&self.a, self.config.a, (self.m * together, stored));
+        for (factor, operand, (lines, length)) in [rows, (&self.b, self.config.b, (self.n, self.k))] {
+            let FactorSource::Shared { descriptor, transposed } = factor.source else { continue };
+            let bits = x.files.d[descriptor.index() + first].0[0];
+            let places = Tile::new(bits, transposed, operand).places((0, lines as u32, length as u32));
+            for places in places.chunks(LANES) {
+                let mut addresses = [0; LANES];
+                for (address, &place) in addresses.iter_mut().zip(places) {
+                    *address = SHARED_WINDOW + u64::from(place);
+                }
+                let mask = !0 >> (LANES - places.len());
+                x.tell_access(pc, (first, mask), &addresses, CHUNK as u64, Access::Load);
+            }
+        }
     }
 
     /// Reads the elements of B, column by column.
@@ -134,10 +160,13 @@ impl Product {
         let stored = if self.sparsity.is_some() { k / 2 } else { k };
         let lines = (rank * self.m, self.m, stored);
         self.factor(x, &self.a, self.config.a, warp, lines, &mut elements.a)?;
-        let Elements { a, b, d, places, met } = elements;
+        let Elements { a, b, d, places, met, scales: [of_a, of_b] } = elements;
         self.c.read(&x.files, warp, d);
         if !self.accumulates(x, warp) {
             d.fill(0);
+        }
+        if let Some(scales) = &self.scales {
+            scales.read(&x.files, warp, [of_a, of_b]);
         }
         places.clear();
         places.resize(stored, 0);
@@ -152,8 +181,16 @@ impl Product {
                 }
                 columns = met;
             }
-            for (column, d) in columns.chunks_exact(stored).zip(d) {
-                *d = dot(&self.config, a, column, *d);
+            for (n, (column, d)) in columns.chunks_exact(stored).zip(d).enumerate() {
+                *d = match self.scales {
+                    None => dot(&self.config, a, column, *d),
+                    Some(Scales { count, .. }) => {
+                        let (a_scales, b_scales) =
+                            (&of_a[row * count..][..count], &of_b[n * count..][..count]);
+                        let scaling = Scaling { a: a_scales, b: b_scales, ..Scaling::default() };
+                        dot_scaled(self.config.d, a, column, *d, &scaling)
+                    }
+                };
             }
         }
         Ok(())

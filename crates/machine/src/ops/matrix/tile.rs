@@ -52,6 +52,23 @@ impl Tile {
         Ok(())
     }
 
+    /// The address of each 16 bytes that so many lines of so many elements lie in, from `first` on.
+    pub(super) fn places(&self, (first, lines, length): (u32, u32, u32)) -> Vec<u32> {
+        let Self { descriptor, bytes, .. } = self;
+        match self.transposed {
+            true => (0..lines)
+                .step_by(8)
+                .flat_map(|line| (0..length).map(move |k| descriptor.across_lines(first + line, k)))
+                .collect(),
+            false => (0..lines)
+                .flat_map(|line| {
+                    let along = (0..length * bytes).step_by(CHUNK);
+                    along.map(move |along| descriptor.along_line(first + line, along))
+                })
+                .collect(),
+        }
+    }
+
     /// The `i`-th 16 bytes along k of eight lines from `first` on as a register would hold them: four lanes have a line. Or
     /// the address that is not valid.
     #[inline(always)]
@@ -77,11 +94,14 @@ impl Tile {
     }
 }
 
-/// 16 bytes of shared memory.
-fn chunk(x: &Exec<'_>, address: u32) -> Result<[u8; 16], u32> {
+/// Bytes that lie side by side whatever the descriptor says.
+pub(super) const CHUNK: usize = 16;
+
+/// Bytes of shared memory that lie side by side.
+fn chunk(x: &Exec<'_>, address: u32) -> Result<[u8; CHUNK], u32> {
     let start = address.checked_sub(x.grid.shared_start).ok_or(address)? as usize;
-    let bytes = x.shared.get(start..start + 16).ok_or(address)?;
-    Ok(bytes.try_into().unwrap_or([0; 16]))
+    let bytes = x.shared.get(start..start + CHUNK).ok_or(address)?;
+    Ok(bytes.try_into().unwrap_or([0; CHUNK]))
 }
 
 /// Element `index` of `bytes` each.
@@ -106,6 +126,7 @@ fn bytes_of(operand: Operand) -> u32 {
         | Operand::S8
         | Operand::U8
         | Operand::S4
-        | Operand::U4 => 1,
+        | Operand::U4
+        | Operand::PackedE2m1 => 1,
     }
 }

@@ -2,12 +2,15 @@
 
 use super::assemble;
 use crate::exec::{Exec, Resolved, resolve};
-use crate::fault::Access;
+use crate::fault::{Access, Trap};
 use crate::image::matrix::Stored;
 use crate::lanes::LANES;
+use crate::matrix::packing::{Packing, ROW};
 use crate::memory::{Cell, SHARED_WINDOW, SpaceKind};
 use crate::operation::Address;
-use crate::operation::kinds::{LoadMatrix, LoadRows, StoreMatrix, StoreRows, TransposeMatrix};
+use crate::operation::kinds::{
+    LoadMatrix, LoadRows, LoadSquares, StoreColumns, StoreMatrix, StoreRows, TransposeMatrix,
+};
 use crate::ops::address::{Cluster, Generic, Global, Shared, Space, lane_address};
 
 /// Rows of an 8x8 matrix of 16-bit elements.
@@ -37,7 +40,26 @@ fn row_offset(x: &Exec<'_>, at: Address, generic: bool, warp: usize, lane: usize
     valid.then_some(offset).ok_or(SHARED_WINDOW.wrapping_add(shared))
 }
 
-/// `ldmatrix`.
+/// The elements of a row whose address a lane has.
+fn row(
+    x: &Exec<'_>,
+    at: Address,
+    generic: bool,
+    packing: Packing,
+    warp: usize,
+    lane: usize,
+) -> Result<[u8; ROW], Trap> {
+    match row_offset(x, at, generic, warp, lane) {
+        Ok(offset) => {
+            let mut bytes = [0; ROW];
+            bytes.copy_from_slice(&x.shared[offset as usize..][..ROW]);
+            Ok(packing.unpack(bytes))
+        }
+        Err(address) => Err(x.bad_access(address, ROW_BYTES, Access::Load)),
+    }
+}
+
+/// `ldmatrix` of rows that four lanes have.
 pub(crate) fn load_rows(x: &mut Exec<'_>, op: &LoadRows, pc: u32) -> u32 {
     if let Some(next) = assemble(x, 1) {
         return next;
@@ -50,19 +72,15 @@ pub(crate) fn load_rows(x: &mut Exec<'_>, op: &LoadRows, pc: u32) -> u32 {
         // The addresses may be in a register that is written.
         let mut matrices = [[0u16; ROWS * ROWS]; 4];
         for (i, matrix) in matrices.iter_mut().enumerate().take(planes.len()) {
-            for (row, elements) in matrix.chunks_exact_mut(ROWS).enumerate() {
-                let lane = i * ROWS + row;
-                match row_offset(x, op.address, op.generic, warp, lane) {
-                    Ok(offset) => {
-                        let bytes = &x.shared[offset as usize..][..ROW_BYTES as usize];
+            for (line, elements) in matrix.chunks_exact_mut(ROWS).enumerate() {
+                let lane = i * ROWS + line;
+                match row(x, op.address, op.generic, op.packing, warp, lane) {
+                    Ok(bytes) => {
                         for (element, bytes) in elements.iter_mut().zip(bytes.chunks_exact(2)) {
                             *element = u16::from_le_bytes([bytes[0], bytes[1]]);
                         }
                     }
-                    Err(address) => {
-                        let trap = x.bad_access(address, ROW_BYTES, Access::Load);
-                        return x.raise(warp, lane, trap);
-                    }
+                    Err(trap) => return x.raise(warp, lane, trap),
                 }
             }
         }
@@ -72,6 +90,71 @@ pub(crate) fn load_rows(x: &mut Exec<'_>, op: &LoadRows, pc: u32) -> u32 {
             for (lane, register) in registers.iter_mut().enumerate() {
                 let half = |h| u32::from(matrix[element(lane, h, op.transposed)]);
                 *register = half(0) | half(1) << 16;
+            }
+        }
+    }
+    pc + 1
+}
+
+/// `ldmatrix` of 16x16 bytes, transposed: a lane has four bytes of each of two columns, 8 apart. So it was also seen on a GPU of
+/// `sm_120` (`fa_fp8pv` in a public repository printed the whole map).
+pub(crate) fn load_squares(x: &mut Exec<'_>, op: &LoadSquares, pc: u32) -> u32 {
+    if let Some(next) = assemble(x, 1) {
+        return next;
+    }
+    let planes = x.grid.image.planes(op.d);
+    for warp in 0..x.warps {
+        if x.mask[warp] == 0 {
+            continue;
+        }
+        // The addresses may be in a register that is written.
+        let mut matrices = [[[0; ROW]; ROW]; 2];
+        for (lane, line) in matrices.iter_mut().take(planes.len() / 2).flatten().enumerate() {
+            match row(x, op.address, op.generic, op.packing, warp, lane) {
+                Ok(bytes) => *line = bytes,
+                Err(trap) => return x.raise(warp, lane, trap),
+            }
+        }
+        for (matrix, planes) in matrices.iter().zip(planes.chunks_exact(2)) {
+            for (half, plane) in planes.iter().enumerate() {
+                let Some(plane) = plane else { continue };
+                let registers = &mut x.files.w[plane.index() + warp].0;
+                for (lane, register) in registers.iter_mut().enumerate() {
+                    let (column, first) = (lane / 4 + 8 * half, lane % 4 * 4);
+                    *register = u32::from_le_bytes(std::array::from_fn(|b| matrix[first + b][column]));
+                }
+            }
+        }
+    }
+    pc + 1
+}
+
+/// `stmatrix` of 16x8 bytes, transposed: of each two rows a lane has two bytes, 8 apart.
+pub(crate) fn store_columns(x: &mut Exec<'_>, op: &StoreColumns, pc: u32) -> u32 {
+    if let Some(next) = assemble(x, 1) {
+        return next;
+    }
+    for warp in 0..x.warps {
+        if x.mask[warp] == 0 {
+            continue;
+        }
+        for (i, plane) in x.grid.image.planes(op.a).iter().enumerate() {
+            let Some(plane) = plane else { continue };
+            let mut matrix = [[0; ROW]; ROWS];
+            for (lane, register) in x.files.w[plane.index() + warp].0.iter().enumerate() {
+                for (b, byte) in register.to_le_bytes().into_iter().enumerate() {
+                    matrix[lane % 4 * 2 + b % 2][lane / 4 + 8 * (b / 2)] = byte;
+                }
+            }
+            for (line, bytes) in matrix.iter().enumerate().rev() {
+                let lane = i * ROWS + line;
+                match row_offset(x, op.address, op.generic, warp, lane) {
+                    Ok(offset) => x.shared[offset as usize..][..ROW].copy_from_slice(bytes),
+                    Err(address) => {
+                        let trap = x.bad_access(address, ROW_BYTES, Access::Store);
+                        return x.raise(warp, lane, trap);
+                    }
+                }
             }
         }
     }
@@ -207,6 +290,20 @@ fn store<M: Cell>(
     }
 }
 
+impl Stored {
+    /// Tells of what the lanes of a warp access.
+    #[cold]
+    fn tell(&self, x: &Exec<'_>, base: Address, (pc, warp): (u32, usize), access: Access) {
+        let window = if self.space == SpaceKind::Shared { SHARED_WINDOW } else { 0 };
+        let together = self.access() as u32 * 8 / self.bits;
+        for i in (0..self.planes.len() as u32 * self.held()).step_by(together as usize) {
+            let addresses =
+                std::array::from_fn(|lane| self.address(x, base, (warp, lane), i).wrapping_add(window));
+            x.tell_access(pc, (warp, !0), &addresses, self.access(), access);
+        }
+    }
+}
+
 /// `wmma.load`.
 pub(crate) fn load_matrix(x: &mut Exec<'_>, op: &LoadMatrix, pc: u32) -> u32 {
     if let Some(next) = assemble(x, 1) {
@@ -217,6 +314,9 @@ pub(crate) fn load_matrix(x: &mut Exec<'_>, op: &LoadMatrix, pc: u32) -> u32 {
     for warp in 0..x.warps {
         if x.mask[warp] == 0 {
             continue;
+        }
+        if x.grid.observer.is_some() {
+            stored.tell(x, op.address, (pc, warp), Access::Load);
         }
         // The address or the stride may be in a register that is written.
         let mut words = [[0u64; LANES]; MAX_REGISTERS];
@@ -258,6 +358,9 @@ pub(crate) fn store_matrix(x: &mut Exec<'_>, op: &StoreMatrix, pc: u32) -> u32 {
     for warp in 0..x.warps {
         if x.mask[warp] == 0 {
             continue;
+        }
+        if x.grid.observer.is_some() {
+            stored.tell(x, op.address, (pc, warp), Access::Store);
         }
         for (register, &plane) in stored.planes.iter().enumerate() {
             for lane in 0..LANES {

@@ -1,0 +1,128 @@
+//! Instructions of the 5th-generation tensor core (PTX ISA, "TensorCore 5th Generation Family Instructions").
+//!
+//! | file | what it knows |
+//! | --- | --- |
+//! | `allocate` | allocations of tensor memory, by a CTA or a pair |
+//! | `transfer` | tensor memory from and to registers, from shared memory, within itself |
+//! | `product` | `D = A * B + D` |
+//!
+//! What tensor memory, descriptors and layouts are, [`crate::tensor_core`] knows. Copies, shifts and products are done when they
+//! are issued (`perform`), which is one of the orders that PTX allows: a `wait` or a fence has nothing to wait for, and a
+//! commit arrives at once.
+
+pub(crate) mod allocate;
+pub(crate) mod product;
+pub(crate) mod transfer;
+
+use super::address::{Cluster, lane_address};
+use super::bulk::{aligned, in_ranks, ranks_of};
+use super::mbarrier;
+use crate::exec::Exec;
+use crate::fault::Trap;
+use crate::image::tensor_core::Commit;
+use crate::operation::Address;
+use crate::operation::kinds::{CommitTensorCore, CopyToTensorMemory, MultiplyTensors, ShiftTensorMemory};
+use crate::tensor_core::memory::{LANES, Place};
+
+/// What an operand names in tensor memory.
+fn place(x: &Exec<'_>, address: Address, warp: usize, lane: usize) -> Place {
+    Place::of(lane_address(x, address, warp, lane) as u32)
+}
+
+/// Refuses columns that are not allocated in the memory of a CTA, or lanes that it does not have.
+fn checked(
+    x: &Exec<'_>,
+    rank: usize,
+    what: &str,
+    Place { lane, column }: Place,
+    (lanes, columns): (u32, u32),
+) -> Result<(), Trap> {
+    let illegal = |why: String| Err(Trap::IllegalInstruction(why));
+    if lane.saturating_add(lanes) > LANES as u32 {
+        return illegal(format!("{what}: lane {lane} of tensor memory with {lanes} lanes from there on"));
+    }
+    match x.tensor.get(rank) {
+        Some(memory) if memory.has(column, columns) => Ok(()),
+        _ => illegal(format!(
+            "{what}: columns {column} to {} of the tensor memory of the CTA with rank {rank} are not allocated",
+            column.saturating_add(columns).saturating_sub(1)
+        )),
+    }
+}
+
+/// The ranks of the CTAs whose memories an instruction accesses: its own, or the pair's, the even one first.
+fn group(x: &Exec<'_>, ctas: u32) -> Result<Vec<usize>, Trap> {
+    let own = x.threads.rank as usize;
+    if ctas == 1 {
+        return Ok(vec![own]);
+    }
+    let even = own & !1;
+    let is_there = |rank: usize| rank == own || x.peers.get(rank).is_some_and(|memory| !memory.is_empty());
+    match x.tensor.len() > even + 1 && is_there(even) && is_there(even + 1) {
+        true => Ok(vec![even, even + 1]),
+        false => Err(Trap::IllegalInstruction(
+            "`.cta_group::2` in a CTA that has no peer, or whose peer has exited".to_owned(),
+        )),
+    }
+}
+
+/// 16 bytes of the shared memory of a CTA, or the address that is not valid.
+fn chunk(x: &Exec<'_>, rank: usize, address: u32) -> Result<[u8; 16], u32> {
+    let start = address.checked_sub(x.grid.shared_start).ok_or(address)? as usize;
+    let memory =
+        if rank == x.threads.rank as usize { &*x.shared } else { x.peers.get(rank).ok_or(address)? };
+    let bytes = memory.get(start..start + 16).ok_or(address)?;
+    Ok(bytes.try_into().unwrap_or([0; 16]))
+}
+
+/// Executes something for each active lane in turn.
+fn each(
+    x: &mut Exec<'_>,
+    pc: u32,
+    mut perform: impl FnMut(&mut Exec<'_>, usize, usize) -> Result<(), Trap>,
+) -> u32 {
+    x.communicated = true;
+    for (warp, lane) in x.active_lanes() {
+        if let Err(trap) = perform(x, warp, lane) {
+            return x.raise(warp, lane, trap);
+        }
+    }
+    pc + 1
+}
+
+/// `tcgen05.cp`.
+pub(crate) fn copy(x: &mut Exec<'_>, op: &CopyToTensorMemory, pc: u32) -> u32 {
+    let copy = *x.grid.image.site(op.site);
+    each(x, pc, |x, warp, lane| copy.perform(x, warp, lane))
+}
+
+/// `tcgen05.shift`.
+pub(crate) fn shift(x: &mut Exec<'_>, op: &ShiftTensorMemory, pc: u32) -> u32 {
+    each(x, pc, |x, warp, lane| transfer::shift(x, op, warp, lane))
+}
+
+/// `tcgen05.mma`.
+pub(crate) fn multiply(x: &mut Exec<'_>, op: &MultiplyTensors, pc: u32) -> u32 {
+    let product = *x.grid.image.site(op.site);
+    each(x, pc, |x, warp, lane| product.perform(x, warp, lane))
+}
+
+/// `tcgen05.commit`: what was issued before is done.
+pub(crate) fn commit(x: &mut Exec<'_>, op: &CommitTensorCore, pc: u32) -> u32 {
+    let commit = *x.grid.image.site(op.site);
+    each(x, pc, |x, warp, lane| commit.arrive(x, warp, lane))
+}
+
+impl Commit {
+    /// Arrives at the mbarrier object, or at that at the same place in every CTA of a mask.
+    fn arrive(&self, x: &mut Exec<'_>, warp: usize, lane: usize) -> Result<(), Trap> {
+        let barrier = lane_address(x, self.barrier, warp, lane);
+        aligned("mbarrier", barrier, 8)?;
+        match ranks_of(x, self.ranks, warp, lane) {
+            None => mbarrier::arrive_once::<Cluster>(x, warp, lane, barrier),
+            Some(mask) => {
+                in_ranks(mask, barrier).try_for_each(|at| mbarrier::arrive_once::<Cluster>(x, warp, lane, at))
+            }
+        }
+    }
+}
