@@ -43,10 +43,16 @@ pub(crate) struct Stopped {
 }
 
 impl Cta {
-    pub(crate) fn new(block: [u32; 3], threads: u32, shared: u64, schedule: Option<&Arc<Schedule>>) -> Self {
+    pub(crate) fn new(
+        block: [u32; 3],
+        threads: u32,
+        shared: u64,
+        registers: usize,
+        schedule: Option<&Arc<Schedule>>,
+    ) -> Self {
         let timing = || schedule.map(|schedule| Timing::new(Arc::clone(schedule)));
         let warps = (0..threads.div_ceil(LANES as u32))
-            .map(|number| Warp::new(number, threads - number * LANES as u32, timing()))
+            .map(|number| Warp::new(number, threads - number * LANES as u32, registers, timing()))
             .collect();
         Self { block, shared: vec![0; shared as usize], warps, barriers: vec![Barrier::default(); 16] }
     }

@@ -10,6 +10,7 @@ use crate::step::Step;
 use crate::timing::Schedule;
 use crate::warp::Around;
 use machine::memory::{Buffers, LOCAL_WINDOW};
+use sass::effects::Effects;
 use sass::hazards::Issue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,6 +29,8 @@ const PARAMETERS: usize = 0x210;
 struct Kernel {
     steps: Vec<Step>,
     words: Vec<u128>,
+    /// How many registers a lane has.
+    registers: usize,
     shared: u64,
 }
 
@@ -115,8 +118,13 @@ impl<'a> Loaded<'a> {
             let (words, _) = code.as_chunks::<WORD>();
             let steps = (0..).step_by(WORD).zip(words);
             let steps = steps.map(|(at, word)| decode::step(u128::from_le_bytes(*word), at)).collect();
-            let words = words.iter().map(|word| u128::from_le_bytes(*word)).collect();
-            kernels.insert(name.clone(), Kernel { steps, words, shared: image.shared });
+            let words: Vec<u128> = words.iter().map(|word| u128::from_le_bytes(*word)).collect();
+            let registers = words.iter().filter_map(|&word| {
+                let effects = Effects::of(&sass::decode(sass::Arch::Sm90, word)?);
+                Some(effects.reads.union(effects.writes).vector_count() as usize)
+            });
+            let registers = registers.max().unwrap_or(0);
+            kernels.insert(name.clone(), Kernel { steps, words, registers, shared: image.shared });
         }
         Ok(Self { memory, kernels, variables, constants: program.constants.clone() })
     }
@@ -187,7 +195,9 @@ impl<'a> Loaded<'a> {
         loop {
             let room = RESIDENT - running.len();
             let new = next.by_ref().take(room).map(|block| block.map(|it| it as u32));
-            running.extend(new.map(|block| Cta::new(block, threads, shared, schedule.as_ref())));
+            running.extend(
+                new.map(|block| Cta::new(block, threads, shared, kernel.registers, schedule.as_ref())),
+            );
             if running.is_empty() {
                 return Ok(());
             }

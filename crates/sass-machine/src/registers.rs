@@ -41,7 +41,7 @@ impl Banks {
 
 /// Registers and predicates of a warp.
 pub(crate) struct Registers {
-    /// The last one is RZ.
+    /// As many as the code names, and RZ behind them.
     general: Box<[Plane]>,
     /// The last one is URZ.
     uniform: [u32; 64],
@@ -71,9 +71,10 @@ fn splat(word: u32) -> Plane {
 }
 
 impl Registers {
-    pub(crate) fn new() -> Self {
+    /// So many registers; those behind them read as zero.
+    pub(crate) fn new(count: usize) -> Self {
         Self {
-            general: vec![[0; LANES]; 256].into_boxed_slice(),
+            general: vec![[0; LANES]; count.min(usize::from(RZ)) + 1].into_boxed_slice(),
             uniform: [0; 64],
             predicates: [0, 0, 0, 0, 0, 0, 0, u32::MAX],
             uniform_predicates: 1 << PT,
@@ -91,7 +92,7 @@ impl Registers {
 
     /// A register in all lanes.
     pub(crate) fn plane(&self, number: u8) -> &Plane {
-        &self.general[usize::from(number)]
+        &self.general[usize::from(number).min(self.general.len() - 1)]
     }
 
     pub(crate) fn uniform(&self, number: u8) -> u32 {
@@ -211,7 +212,14 @@ impl Registers {
                     values.iter_mut().for_each(|value| *value = signed(*value, source.kind, sign));
                 }
             }
-            (_, Kind::Wide | Kind::Double | Kind::Term) => {
+            (_, Kind::Term) => {
+                let mut plain = Source { kind: Kind::Word, ..*source };
+                let sign = plain.operand.take_sign();
+                let mut scratch = [0; LANES];
+                let words = self.word(&plain, banks, active, &mut scratch)?;
+                (0..LANES).for_each(|lane| values[lane] = signed(u64::from(words[lane]), Kind::Term, sign));
+            }
+            (_, Kind::Wide | Kind::Double) => {
                 for lane in lanes(active) {
                     values[lane] = self.read(source, banks, lane)?;
                 }
@@ -298,9 +306,15 @@ impl Registers {
         }
     }
 
+    /// A register that can be written: all but RZ.
+    fn writable(&mut self, number: u8) -> Option<&mut Plane> {
+        let (_, registers) = self.general.split_last_mut()?;
+        registers.get_mut(usize::from(number))
+    }
+
     pub(crate) fn set_word(&mut self, number: u8, lane: usize, value: u32) {
-        if number != RZ {
-            self.general[usize::from(number)][lane] = value;
+        if let Some(register) = self.writable(number) {
+            register[lane] = value;
         }
     }
 
@@ -313,10 +327,12 @@ impl Registers {
     /// Writes the words of active lanes.
     pub(crate) fn set_plane(&mut self, place: Place, active: u32, words: &Plane) {
         match place {
-            Place::Registers(RZ, _) => {}
-            Place::Registers(number, _) if active == u32::MAX => self.general[usize::from(number)] = *words,
             Place::Registers(number, _) => {
-                let register = &mut self.general[usize::from(number)];
+                let Some(register) = self.writable(number) else { return };
+                if active == u32::MAX {
+                    *register = *words;
+                    return;
+                }
                 for lane in 0..LANES {
                     if active >> lane & 1 == 1 {
                         register[lane] = words[lane];

@@ -84,13 +84,13 @@ pub(crate) struct Warp {
 }
 
 impl Warp {
-    pub(crate) fn new(number: u32, threads: u32, timing: Option<Timing>) -> Self {
+    pub(crate) fn new(number: u32, threads: u32, registers: usize, timing: Option<Timing>) -> Self {
         let count = threads.min(LANES as u32);
         let mut states = [State::Exited; LANES];
         states[..count as usize].fill(State::Ready);
         Self {
             number,
-            registers: Registers::new(),
+            registers: Registers::new(registers),
             local: Local::new(),
             place: 0,
             running: 0,

@@ -34,9 +34,18 @@ const OTHERWISE: [(&str, &str); 17] = [
 ];
 
 /// Hazards that are not named: the upper half of a product, who writes last, what is read late by an instruction that no scoreboard
-/// guards.
-const UNNAMED: [&str; 7] =
-    ["wide/high", "overwritten/", "predicate-of-store", "reuse/", "twice/", "none/LDC", "stall/"];
+/// guards, and scoreboards that are waited for too soon, or that nobody holds.
+const UNNAMED: [&str; 9] = [
+    "wide/high",
+    "fixed-with-scoreboard/",
+    "soon-minus/",
+    "overwritten/",
+    "predicate-of-store",
+    "reuse/",
+    "twice/",
+    "none/LDC",
+    "stall/",
+];
 
 /// Runs a case as `silicon/run.c` does: the words that it leaves, and how it ended.
 fn run(case: &cases::Case, timed: bool) -> (Vec<u32>, Outcome) {
