@@ -1,7 +1,7 @@
 //! Control codes where an instruction waits for what it needs and no longer. The order stays that of selection.
 //!
 //! - One of fixed latency says nothing; who reads its result is issued that many cycles later, which the stall count of the
-//!   instruction in front of the reader sees to. The numbers are those that [an H200 gave](../../../cuasm/latencies/sm_90.latency), of all
+//!   instruction in front of the reader sees to. The numbers are those that [an H200 gave](../../../sass/latencies/sm_90.latency), of all
 //!   readers the largest; a guard is read early and so waits longest.
 //! - One of variable latency names a scoreboard, four of which are for results and two for operands that are still to be read, in
 //!   turns. Who reads or writes what a scoreboard guards waits for it.
