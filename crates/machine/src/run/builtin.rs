@@ -126,10 +126,15 @@ impl Caller<'_, '_> {
     fn allocate_for(&self, bytes: u64, warp: usize, lane: usize) -> u64 {
         let address = self.allocate(bytes);
         if address != 0 {
-            let lanes = |x: &Exec<'_>| x.lanes_at(self.pc, warp, 1 << lane);
-            self.x.tell(|x| Happening::Heap { lanes: lanes(x), address, bytes });
+            self.tell_heap(address, bytes, warp, lane);
         }
         address
+    }
+
+    /// Who watches hears that memory is given to a lane, or, of no bytes, that it is given back.
+    fn tell_heap(&self, address: u64, bytes: u64, warp: usize, lane: usize) {
+        let lanes = |x: &Exec<'_>| x.lanes_at(self.pc, warp, 1 << lane);
+        self.x.tell(|x| Happening::Heap { lanes: lanes(x), address, bytes });
     }
 
     /// Device-side `free`.
@@ -138,8 +143,7 @@ impl Caller<'_, '_> {
             return Ok(());
         }
         let size = self.x.grid.memory.allocation_of(address).map_or(0, |(_, bytes)| bytes);
-        let lanes = |x: &Exec<'_>| x.lanes_at(self.pc, warp, 1 << lane);
-        self.x.tell(|x| Happening::Heap { lanes: lanes(x), address, bytes: 0 });
+        self.tell_heap(address, 0, warp, lane);
         let freed = self.x.grid.memory.free(address);
         self.x.grid.heap.fetch_add(size as i64, Relaxed);
         freed.map_err(|_| self.x.bad_access(address, 1, crate::fault::Access::Store))

@@ -109,6 +109,19 @@ impl Caller<'_, '_> {
 }
 
 impl Lane<'_, '_, '_> {
+    /// A buffer for parameters. Others have had it before: to who watches it is memory that is allocated now.
+    fn buffer(&self, request: Option<Request>) -> Answer<u64> {
+        let buffer = self.runtime.buffer(request)?;
+        self.caller.tell_heap(buffer, BUFFER.into(), self.warp, self.lane);
+        Ok(buffer)
+    }
+
+    /// Launches with the parameters in a buffer, and gives that back.
+    fn launch(&self, request: Option<Request>, buffer: u64, stream: Stream) -> Answer<()> {
+        self.caller.tell_heap(buffer, 0, self.warp, self.lane);
+        Ok(self.runtime.launch(request, buffer, stream)?)
+    }
+
     /// What the function returns.
     fn run(&mut self, call: RuntimeCall) -> Answer<u64> {
         match call {
@@ -117,24 +130,24 @@ impl Lane<'_, '_, '_> {
                 if bytes > BUFFER.into() {
                     return Err(Error::InvalidValue.into());
                 }
-                return Ok(self.runtime.buffer(None)?);
+                return self.buffer(None);
             }
             RuntimeCall::GetParameterBufferV2 => {
                 let (grid, block) = (self.words(1)?, self.words(2)?);
                 let dynamic_shared = self.argument(3)? as u32;
                 let kernel = self.kernel(0)?;
-                return Ok(self.runtime.buffer(Some(Request { kernel, grid, block, dynamic_shared }))?);
+                return self.buffer(Some(Request { kernel, grid, block, dynamic_shared }));
             }
             RuntimeCall::LaunchDevice(own) => {
                 let (grid, block) = (self.words(2)?, self.words(3)?);
                 let dynamic_shared = self.argument(4)? as u32;
                 let kernel = self.kernel(0)?;
                 let (buffer, stream) = (self.argument(1)?, self.stream(5, own)?);
-                self.runtime.launch(Some(Request { kernel, grid, block, dynamic_shared }), buffer, stream)?;
+                self.launch(Some(Request { kernel, grid, block, dynamic_shared }), buffer, stream)?;
             }
             RuntimeCall::LaunchDeviceV2(own) => {
                 let (buffer, stream) = (self.argument(0)?, self.stream(1, own)?);
-                self.runtime.launch(None, buffer, stream)?;
+                self.launch(None, buffer, stream)?;
             }
             RuntimeCall::StreamCreate => {
                 let handle = self.runtime.make_stream()?;
