@@ -4,6 +4,7 @@
 //! the others, so that its own accesses cost no more than in a launch without clusters, where every CTA is a cluster of
 //! its own and has no peers.
 
+use crate::asynchrony::pending::Pending;
 use crate::memory::RANK_SHIFT;
 
 /// See the module.
@@ -16,6 +17,8 @@ pub(crate) struct Common {
     /// Shared memory of the others by rank; empty where a CTA has exited. No place at all in a cluster of one.
     pub(crate) peers: Vec<Vec<u8>>,
     pub(crate) barrier: ClusterBarrier,
+    /// What their asynchronous operations have still to do.
+    pub(crate) pending: Pending,
     running: usize,
     /// Where a CTA's memory begins in its part of the window, and how much it is.
     start: u32,
@@ -32,6 +35,7 @@ impl Common {
             base: u64::from(start),
             peers: vec![Vec::new(); if ctas == 1 { 0 } else { ctas }],
             barrier: ClusterBarrier::new(ctas as u32 * threads),
+            pending: Pending::default(),
             running: 0,
             start,
             bytes: bytes as usize,

@@ -22,7 +22,7 @@
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
 //! | `detector`, `weak`, `scattered`, `strong`, `counters` | accesses of warps; those without an order, the usual ones with one |
 //! | `order` | fences, barriers, mbarriers |
-//! | `copies` | asynchronous copies |
+//! | `copies`, `products` | asynchronous copies; registers of `wgmma` |
 //! | `heap` | allocations, use after free, leaks |
 //! | `diagnose`, `litmus`, `trail`, `report`, `suppress` | what people are told |
 //!
@@ -44,6 +44,7 @@ mod observed;
 mod order;
 mod polls;
 mod pool;
+mod products;
 mod race;
 mod reads;
 mod release;
@@ -249,7 +250,7 @@ impl Observer for Watch<'_> {
     fn watches(&self, function: FuncId, instruction: u32) -> bool {
         let detector = self.sanitizer.detector();
         let site = detector.sites.get(detector.sites.id(self.module, function, instruction));
-        site.action != site::Action::None
+        site.action != site::Action::None || detector.follows_products(self.module, function)
     }
 
     fn happening(&self, happening: &Happening<'_>) {

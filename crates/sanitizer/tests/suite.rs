@@ -96,7 +96,7 @@ fn check(
     scheduler: SchedulerKind,
 ) -> Result<Vec<Report>, String> {
     let sanitizer = Sanitizer::new(checks, Suppressions::default());
-    let schedule = Schedule { scheduler, threads: 1, debug: false };
+    let schedule = Schedule::new(scheduler, 1);
     run_watched(program, case, schedule, &mut |launch, run| {
         let parameters = launch.kernel.parameters();
         for directive in own.iter().filter(|directive| directive.name == "fresh") {
@@ -203,7 +203,9 @@ fn root() -> PathBuf {
 fn racy_kernels_and_their_clean_twins() {
     let filter = std::env::var("SANITIZER_FILES").unwrap_or_default();
     let chosen = |file: &PathBuf| file.to_string_lossy().contains(&filter);
-    let files: Vec<_> = files(&root().join("tests/sanitizer")).into_iter().filter(chosen).collect();
+    let folders = ["tests/sanitizer", "tests/run/async"];
+    let files: Vec<_> =
+        folders.iter().flat_map(|folder| files(&root().join(folder))).filter(chosen).collect();
     assert!(!files.is_empty(), "there are no files");
     let results = files.iter().map(|file| judge(file));
     let failures: Vec<String> = results.filter_map(Result::err).collect();

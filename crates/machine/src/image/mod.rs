@@ -3,6 +3,7 @@
 //! An [`Image`] holds a kernel and every function it may call as one array of operations, specialised for the number
 //! of warps in a pack and for how lanes lie in the block. It is made by [`crate::build`] and never changes.
 
+pub(crate) mod asynchronous;
 pub(crate) mod builtin;
 pub(crate) mod control;
 pub(crate) mod copy;
@@ -15,6 +16,7 @@ use crate::fault::Access;
 use crate::lanes::{FileSizes, PlaneId, ScalarId};
 use crate::memory::{CODE_WINDOW, SpaceKind};
 use crate::operation::{Address, Fields, List, Operation, Site, Target};
+use asynchronous::Completes;
 use builtin::{Builtin, RuntimeCall};
 use control::{BarrierKind, BarrierSite, CallSite, Callee, ParameterLocation};
 use copy::{AsyncCopy, Bulk, Multimem, Replacement, TensorCopy};
@@ -93,12 +95,30 @@ impl Op {
     }
 }
 
+/// What code is for besides running as fast as it can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Purpose {
+    /// A debugger: nothing is known of registers, and every warp is dispatched on its own.
+    pub(crate) debug: bool,
+    /// Asynchronous operations are performed later than they are issued.
+    pub(crate) late: bool,
+}
+
+impl Purpose {
+    /// Whether every register has a place of its own, and keeps its value until its function ends.
+    pub(crate) fn keeps_registers(self) -> bool {
+        self.debug || self.late
+    }
+}
+
 /// Decoded code of a kernel and its callees.
 pub(crate) struct Image {
     /// Warps in a pack.
     pub(crate) warps: usize,
     /// Whether every register has a place of its own, for a debugger.
     pub(crate) debug: bool,
+    /// Whether asynchronous operations are performed later than they are issued.
+    pub(crate) late: bool,
     /// The kernel.
     pub(crate) kernel: FuncId,
     /// All operations.
@@ -131,6 +151,7 @@ impl Image {
         Self {
             warps,
             debug: false,
+            late: false,
             kernel,
             ops: Vec::new(),
             origins: Vec::new(),
@@ -226,6 +247,11 @@ impl Image {
         self.sites.calls.iter().any(|call| matches!(call.callee, Callee::Builtin(Builtin::Runtime(_))))
     }
 
+    /// Whether it has asynchronous operations that are performed later than they are issued.
+    pub(crate) fn postpones(&self) -> bool {
+        !self.sites.completions.is_empty()
+    }
+
     /// Whether it can launch graphs.
     pub(crate) fn launches_graphs(&self) -> bool {
         let launch = Callee::Builtin(Builtin::Runtime(RuntimeCall::GraphLaunch));
@@ -261,6 +287,7 @@ pub(crate) struct Sites {
     lookups: Vec<LookupSite>,
     surfaces: Vec<SurfaceSite>,
     queries: Vec<QuerySite>,
+    completions: Vec<Completes>,
 }
 
 /// What stands in a table of an image.
@@ -287,6 +314,7 @@ tabled! {
     calls: CallSite, barriers: BarrierSite, videos: numerics::video::Instruction, products: Product, matrices: Stored,
     async_copies: AsyncCopy, bulks: Bulk, tensor_copies: TensorCopy, replacements: Replacement, multimems: Multimem,
     lookups: LookupSite, surfaces: SurfaceSite, queries: QuerySite,
+    completions: Completes,
 }
 
 /// What an operation is to an observer.

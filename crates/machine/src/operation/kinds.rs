@@ -2,6 +2,7 @@
 
 use super::field::{Address, CarryIn, Combine, Immediate, List, ObjectKind, Pattern, Run, Site, Target};
 use super::print::{self, Names, field};
+use crate::image::asynchronous::Completes;
 use crate::image::control::{BarrierSite, CallSite};
 use crate::image::copy::{AsyncCopy, Bulk, Multimem, Replacement, TensorCopy};
 use crate::image::matrix::{Product, Stored};
@@ -9,7 +10,7 @@ use crate::image::texture::{LookupSite, QuerySite, SurfaceSite};
 use crate::lanes::{Condition, Operand, PlaneId, PredicateId, ScalarId};
 use ir::instruction::{ShflMode, VoteMode};
 use ir::operand::Space;
-use ptx::isa::SpecialRegister;
+use ptx::isa::{Group, SpecialRegister};
 use ptx::module::FuncId;
 use std::fmt::{Display, Formatter, Result};
 
@@ -286,6 +287,25 @@ operations! {
     "matrix.store" StoreMatrix { address: Address, site: Site<Stored> }
     /// `mma`, `wmma.mma` and `wgmma.mma_async`, of so many warps together.
     "matrix.multiply" MultiplyMatrices { site: Site<Product>, warps: u8 }
+
+    // Asynchronous operations that are performed later than they are issued.
+
+    /// So many operations behind it are issued.
+    "postpone" Postpone { operations: u8, site: Site<Completes> }
+    /// `commit_group`.
+    "groups.commit" CommitGroup { group: Group }
+    /// `wait_group`, for all groups but the last ones.
+    "groups.await" AwaitGroups {
+        group: Group, but: u32,
+        /// Until they have read their sources.
+        reads: bool,
+        /// Also for what is in no group yet.
+        uncommitted: bool,
+    }
+    /// `wgmma.fence`.
+    "fragments.show" ShowFragments {}
+    /// `fence.proxy.async`.
+    "memory.show" ShowMemory {}
 
     // Control.
 

@@ -77,11 +77,13 @@ impl Tile {
     }
 }
 
-/// 16 bytes of shared memory.
+/// 16 bytes of shared memory, as the async proxy sees it.
 fn chunk(x: &Exec<'_>, address: u32) -> Result<[u8; 16], u32> {
     let start = address.checked_sub(x.grid.shared_start).ok_or(address)? as usize;
     let bytes = x.shared.get(start..start + 16).ok_or(address)?;
-    Ok(bytes.try_into().unwrap_or([0; 16]))
+    let mut chunk = bytes.try_into().unwrap_or([0; 16]);
+    x.pending.proxy.read((x.threads.rank as usize, start), &mut chunk);
+    Ok(chunk)
 }
 
 /// Element `index` of `bytes` each.
