@@ -177,6 +177,7 @@ class Kernel:
         engine: str = "auto",
         threads: int | None = None,
         scheduler: str = "round-robin",
+        asynchrony: str = "eager",
         strict: bool = False,
         stats: bool = False,
         trace: bool = False,
@@ -192,8 +193,9 @@ class Kernel:
 
         `shared` is the bytes of dynamic shared memory. `engine` is `auto`, `interp` or `jit`. `stats` counts, `trace` gives a line for
         each warp instruction. `check` is what the sanitizer looks for: `race`, `memory`, `init`, `sync`, several with commas, or
-        `all`. `scheduler` is `round-robin`, `random:SEED` or `adversarial`. `max_instructions` stops a launch that issues more warp
-        instructions.
+        `all`. `scheduler` is `round-robin`, `random:SEED` or `adversarial`. `asynchrony` says when asynchronous operations are done: where they
+        are issued (`eager`), or `late`, `random:SEED`, `adversarial`; `check` needs `eager`. `max_instructions` stops a launch that issues
+        more warp instructions.
 
         Raises `Fault` if a thread does what stops a kernel, `Unsupported`, or `LaunchError` if the device refuses the launch. Ctrl-C
         stops it. The interpreter's lock is not held meanwhile.
@@ -209,6 +211,7 @@ class Kernel:
             "engine": engine,
             "threads": threads,
             "scheduler": scheduler,
+            "asynchrony": asynchrony,
             "strict": strict,
             "stats": stats,
             "trace": trace,

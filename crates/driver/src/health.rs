@@ -70,6 +70,11 @@ impl Health {
         self.process.settings.engine.as_deref()
     }
 
+    /// When asynchronous operations of kernels are done.
+    pub(crate) fn asynchrony(&self) -> machine::Asynchrony {
+        self.process.settings.asynchrony
+    }
+
     /// What is done with lanes that member masks leave out.
     pub(crate) fn masks(&self) -> machine::Masks {
         self.process.settings.masks

@@ -129,6 +129,7 @@ impl PreparedLaunch {
             heap: self.limits.heap(),
             grid_workspace: workspace.as_ref().map_or(0, |workspace| workspace.address),
             neighbours,
+            asynchrony: health.asynchrony(),
             masks: health.masks(),
             time: Time::Host,
             engine: health.engine(),

@@ -4,7 +4,7 @@ use crate::check::Checking;
 use crate::debug::Debugging;
 use machine::compiled::Engine;
 use machine::memory::Bounds;
-use machine::{Masks, Profile};
+use machine::{Asynchrony, Masks, Profile};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -46,6 +46,8 @@ pub struct Settings {
     pub bounds: Bounds,
     /// What is done with lanes that execute a `.sync` operation whose member mask leaves them out.
     pub masks: Masks,
+    /// When asynchronous operations of kernels are done.
+    pub asynchrony: Asynchrony,
     /// What compiles kernels; `None` if all are interpreted.
     pub engine: Option<Arc<dyn Engine>>,
     /// The attributes of devices, for kernels that ask.

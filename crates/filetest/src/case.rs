@@ -4,7 +4,7 @@ use super::directive::{Directive, Program};
 use super::tensor::{MapDirective, TensorMapPlan};
 use super::texture::Object;
 use super::value::{Type, Values};
-use machine::{Profile, SchedulerKind};
+use machine::{Asynchrony, Profile, SchedulerKind};
 
 /// Warp instructions that a case may issue unless it says `budget=`; far more than any test needs.
 const BUDGET: u64 = 20_000_000;
@@ -47,6 +47,8 @@ pub struct Case {
     pub printed: Option<Printed>,
     /// How it must end.
     pub end: End,
+    /// Times of asynchronous operations at which something of that must not come: a planted mistake.
+    pub mistaken: Vec<Asynchrony>,
 }
 
 /// A kernel parameter.
@@ -251,8 +253,13 @@ impl Parser<'_> {
                 }
                 Ok(())
             }
-            // For people, and for the page of what is recorded.
-            "recorded" => Ok(()),
+            "mistaken" => {
+                let times: Result<Vec<_>, String> = text.split_whitespace().map(str::parse).collect();
+                self.case()?.mistaken = times?;
+                Ok(())
+            }
+            // For people, and for the page of what is recorded; for the tests of the sanitizer.
+            "recorded" | "report" | "may" => Ok(()),
             "fault" => {
                 let fault = self.fault(text)?;
                 self.end(End::Fault(fault))
@@ -293,6 +300,7 @@ impl Parser<'_> {
             expected: Vec::new(),
             printed: None,
             end: End::Finished,
+            mistaken: Vec::new(),
         };
         for word in words {
             if word == "nonportable" {

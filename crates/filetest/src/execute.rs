@@ -72,6 +72,12 @@ fn compile(program: &Program) -> Result<Checked<Module>, String> {
     compiled.map(|(module, _)| module).map_err(lines)
 }
 
+/// Whether a program has operations that may be done later than they are issued. One that does not compile has none.
+pub fn is_asynchronous(program: &Program) -> bool {
+    let is = |opcode: &ptx::isa::Opcode| opcode.sem().is_some_and(|sem| sem.effects().asynchronous.is_some());
+    compile(program).is_ok_and(|module| module.opcodes.iter().any(is))
+}
+
 /// Runs a case once on the machine.
 ///
 /// # Errors
@@ -175,6 +181,7 @@ fn launch(
             observer,
             engine: compiler,
             debug: schedule.debug,
+            asynchrony: schedule.asynchrony,
             // Who watches wants to be told.
             masks: if observer.is_some() { Masks::Exact } else { Masks::Converged },
             ..LaunchOptions::default()

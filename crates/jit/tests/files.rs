@@ -54,7 +54,7 @@ fn files(root: &Path) -> Vec<PathBuf> {
 fn differences(engine: &Noted, root: &Path, file: &Path) -> Vec<String> {
     let program = directive::Program::read(file, file).expect("a readable file");
     // A kernel is compiled anew for each run of a case, which takes most of the time.
-    let schedule = Schedule { scheduler: SchedulerKind::RoundRobin, threads: 2, debug: false };
+    let schedule = Schedule::new(SchedulerKind::RoundRobin, 2);
     let mut wrong = Vec::new();
     for case in case::parse(&program).expect("a correct file") {
         let outcome = execute::run_by(engine, &program, &case, schedule).expect("a correct file");

@@ -27,6 +27,7 @@
 //! | `WARPLOOM_ENGINE` | what runs kernels: `interp`, `jit` or `auto`; see [`jit::Choice`] |
 //! | `WARPLOOM_LLVM`, `WARPLOOM_CACHE`, `WARPLOOM_CACHE_DIR` | with which LLVM they are compiled; whether that is kept, and where |
 //! | `WARPLOOM_STRICT` | `1` stops kernels for what a GPU would not notice: accesses behind an allocation, wrong member masks |
+//! | `WARPLOOM_ASYNC` | when asynchronous operations are done: `eager`, `late`, `random:SEED` or `adversarial` |
 //! | `WARPLOOM_LOG` | what is logged, and where to; see [`ffi::journal`] |
 //! | `WARPLOOM_TRACE` | `api` logs every call with its arguments, its result and what it has written for the program |
 //! | `WARPLOOM_CHECK` | what the sanitizer looks for: `race,memory,init,sync` or `all`, `predict`, `locks`; `WARPLOOM_CHECK_SUPPRESS` names a file |

@@ -18,7 +18,7 @@ use driver::stream::Stream;
 use driver::virtual_memory::Physical;
 use driver::{Context, Device, Driver, Error, Id, Result};
 use machine::memory::Bounds;
-use machine::{Masks, Profile};
+use machine::{Asynchrony, Masks, Profile};
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -107,6 +107,7 @@ pub(crate) fn initialise() -> Result<()> {
     let checks = checks.unwrap_or_default();
     let bounds = if strict || checks.memory { Bounds::Exact } else { Bounds::Granules };
     let masks = if strict || checks.sync { Masks::Exact } else { Masks::Converged };
+    let asynchrony = asynchrony(checking.is_some());
     let engine = crate::engine::wanted();
     let debugging = crate::debug::wanted();
     DRIVER.get_or_init(|| {
@@ -122,6 +123,7 @@ pub(crate) fn initialise() -> Result<()> {
             loaded: crate::saved::wanted(),
             bounds,
             masks,
+            asynchrony,
             engine,
             attribute: Some(crate::api::device::attribute_for_kernels),
         };
@@ -133,6 +135,24 @@ pub(crate) fn initialise() -> Result<()> {
         )
     });
     Ok(())
+}
+
+/// `WARPLOOM_ASYNC`: when asynchronous operations are done. The sanitizer watches them where they are issued.
+fn asynchrony(checking: bool) -> Asynchrony {
+    let wanted = std::env::var("WARPLOOM_ASYNC").ok().filter(|text| !text.trim().is_empty());
+    match wanted.map(|text| text.trim().parse()) {
+        None => Asynchrony::Eager,
+        Some(Err(why)) => {
+            log::error!("WARPLOOM_ASYNC: {why}");
+            Asynchrony::Eager
+        }
+        Some(Ok(Asynchrony::Eager)) => Asynchrony::Eager,
+        Some(Ok(asynchrony)) if checking => {
+            log::error!("WARPLOOM_ASYNC={asynchrony} does not go with WARPLOOM_CHECK; it is eager");
+            Asynchrony::Eager
+        }
+        Some(Ok(asynchrony)) => asynchrony,
+    }
 }
 
 /// `512M`, `2G`: a number of bytes, of KiB, MiB or GiB.

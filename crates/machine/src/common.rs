@@ -4,6 +4,7 @@
 //! the others, so that its own accesses cost no more than in a launch without clusters, where every CTA is a cluster of
 //! its own and has no peers.
 
+use crate::asynchrony::pending::Pending;
 use crate::memory::RANK_SHIFT;
 use crate::tensor_core::memory::TensorMemory;
 
@@ -19,6 +20,8 @@ pub(crate) struct Common {
     pub(crate) barrier: ClusterBarrier,
     /// Tensor memory of the CTAs by rank.
     pub(crate) tensor: Vec<TensorMemory>,
+    /// What their asynchronous operations have still to do.
+    pub(crate) pending: Pending,
     running: usize,
     /// Where a CTA's memory begins in its part of the window, and how much it is.
     start: u32,
@@ -36,6 +39,7 @@ impl Common {
             peers: vec![Vec::new(); if ctas == 1 { 0 } else { ctas }],
             barrier: ClusterBarrier::new(ctas as u32 * threads),
             tensor: (0..ctas).map(|_| TensorMemory::default()).collect(),
+            pending: Pending::default(),
             running: 0,
             start,
             bytes: bytes as usize,

@@ -7,6 +7,7 @@
 //! | module | what it alone knows |
 //! | --- | --- |
 //! | [`profile`] | what real devices have |
+//! | [`asynchrony`] | asynchronous operations that are issued and not done |
 //! | [`memory`] | global memory, address windows |
 //! | [`launch`] | devices, loaded modules, launch checks |
 //! | [`texture`] | arrays, texture and surface objects |
@@ -40,6 +41,7 @@
 #[cfg(target_endian = "big")]
 compile_error!("guest memory is little-endian and is accessed in place");
 
+pub mod asynchrony;
 mod build;
 mod common;
 pub mod compiled;
@@ -74,6 +76,7 @@ pub mod texture;
 mod time;
 pub mod trace;
 
+pub use asynchrony::Asynchrony;
 pub use build::Unsupported;
 pub use dependents::Neighbours;
 pub use fault::{Fault, Trap};

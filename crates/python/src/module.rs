@@ -85,6 +85,7 @@ struct Request {
     engine: String,
     threads: Option<usize>,
     scheduler: String,
+    asynchrony: String,
     strict: bool,
     stats: bool,
     trace: bool,
@@ -181,6 +182,13 @@ impl Module {
         let wrong = |message: String| PyValueError::new_err(message);
         let choice: Choice = request.engine.parse().map_err(wrong)?;
         let scheduler = request.scheduler.parse().map_err(wrong)?;
+        let asynchrony = request.asynchrony.parse::<machine::Asynchrony>().map_err(wrong)?;
+        if asynchrony != machine::Asynchrony::Eager && request.check.is_some() {
+            return Err(wrong(
+                "`check` watches asynchronous operations where they are issued: `asynchrony` must be eager"
+                    .to_owned(),
+            ));
+        }
         let checks =
             request.check.as_deref().map(str::parse::<sanitizer::Checks>).transpose().map_err(wrong)?;
         let engine = choice.engine().map_err(|why| PyRuntimeError::new_err(why.to_string()))?;
@@ -216,6 +224,7 @@ impl Module {
         let options = LaunchOptions {
             threads: if one { 1 } else { request.threads.unwrap_or(0) },
             scheduler,
+            asynchrony,
             budget: request.max_instructions,
             observer: (!observers.0.is_empty()).then_some(&observers as &dyn Observer),
             masks: if request.strict || checks.is_some_and(|checks| checks.sync) {

@@ -9,7 +9,7 @@ use crate::shadow::Entry;
 use crate::site::Site;
 use crate::state::Block;
 use machine::fault::Access;
-use machine::observe::{Lanes, MemoryAccess};
+use machine::observe::{Lanes, MbarrierEvent, MemoryAccess};
 use std::sync::Arc;
 
 impl Detector {
@@ -84,6 +84,12 @@ impl Detector {
             Accessor::new(who.home, (who.warp, 1 << lane), &knowledge.generic, entry, (site, access));
         by.proxied = Some(&knowledge.proxied);
         self.touch(who, &by, range);
+    }
+
+    /// Who has issued the copy that tells an mbarrier object now, if it is one.
+    pub(crate) fn last_copy(&self, launch: usize, event: &MbarrierEvent) -> Option<Lanes> {
+        let copy = self.copies.get(&launch).or_else(|| self.last_copies.get(&launch));
+        copy.filter(|_| matches!(event, MbarrierEvent::Completed { .. })).map(|copy| copy.lanes)
     }
 
     /// The accesses of the bulk copy that is under way, now that it is known which mbarrier it tells, or that it tells

@@ -8,9 +8,10 @@ use crate::global::{Global, PAGE};
 use crate::knowledge::Knowledge;
 use crate::locks::Locks;
 use crate::observed::Observed;
+use crate::products::Step as ProductStep;
 use crate::race::Conflict;
 use crate::release::{Home, Released};
-use crate::report::{Checks, Reports};
+use crate::report::{Checks, Misuse, Reports};
 use crate::runs::Run;
 use crate::shadow::{Cell, Entry, Extras, GRANULE, Location};
 use crate::site::{Action, DRIVER_READ, Site, SiteId, Sites};
@@ -18,9 +19,9 @@ use crate::state::{Block, Failure, Group, Launch, Seen, Swap, Warp, with_own};
 use crate::trail::{Record, Step, Trails};
 use machine::fault::Access;
 use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, WINDOW_SIZE};
-use machine::observe::{Event, Issue};
+use machine::observe::{Event, Issue, Lanes};
 use memory_model::event::Scope;
-use ptx::module::{Checked, Module};
+use ptx::module::{Checked, FuncId, Module};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -142,6 +143,10 @@ impl Detector {
         if self.locks.is_some() {
             return self.issue_by_locks((who, &what), issue);
         }
+        if let Some(steps) = self.sites.steps(of.module, issue.function).filter(|_| self.checks.sync) {
+            let steps = Arc::clone(steps);
+            issue.each_warp(|event| self.product(launch, &steps, event));
+        }
         self.issue_to((who, &what), issue, issue.masks);
     }
 
@@ -159,6 +164,39 @@ impl Detector {
                     self.access(Who { warp: event.warp as u16, ..who }, what, event);
                 }
             }),
+        }
+    }
+
+    /// Whether all instructions of a function matter, for its products of matrices.
+    pub(crate) fn follows_products(&self, module: u32, function: FuncId) -> bool {
+        self.checks.sync && self.sites.steps(module, function).is_some()
+    }
+
+    /// An instruction of a function that multiplies matrices.
+    fn product(&mut self, launch: usize, steps: &[ProductStep], event: &Event<'_>) {
+        if event.mask == 0 {
+            return;
+        }
+        let Event { block, warp, mask, function, instruction, .. } = *event;
+        let lanes = Lanes { block, warp, mask, place: (function, instruction) };
+        let found = self.block(launch, block).warps[warp as usize].products.step(steps, lanes);
+        match found {
+            None => {}
+            Some((lack, product)) if product == lanes => {
+                diagnose::misuse(self, launch, &[lanes], Misuse::Product(lack));
+            }
+            Some((lack, product)) => diagnose::misuse(self, launch, &[lanes, product], Misuse::Product(lack)),
+        }
+    }
+
+    /// A CTA is done: what its mbarrier objects were told of beyond what was announced stays.
+    pub(crate) fn judge_bytes(&mut self, launch: usize, cta: u32) {
+        let told =
+            self.blocks.get_mut(&cta).map(|block| std::mem::take(&mut block.bytes)).unwrap_or_default();
+        let mut told: Vec<_> = told.into_iter().filter(|(_, (bytes, _))| *bytes < 0).collect();
+        told.sort_unstable_by_key(|(address, _)| *address);
+        for (_, (bytes, lanes)) in told {
+            diagnose::misuse(self, launch, &[lanes], Misuse::Bytes { bytes: -bytes });
         }
     }
 

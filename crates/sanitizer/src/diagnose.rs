@@ -3,6 +3,7 @@
 use crate::clock::Time;
 use crate::detector::{Detector, Target, Who};
 use crate::litmus;
+use crate::products::Lack;
 use crate::race::{Conflict, Why};
 use crate::report::{Actor, Allocation, Misuse, Report};
 use crate::shadow::Entry;
@@ -331,6 +332,23 @@ pub(crate) fn misuse(detector: &mut Detector, launch: usize, lanes: &[Lanes], mi
         Misuse::Exited { number, missing } => (
             "barrier-exited",
             format!("barrier {number} is for all threads of the CTA, of which {missing} have exited"),
+        ),
+        Misuse::Product(Lack::Fence) => (
+            "wgmma-fence",
+            "wgmma of registers that threads have written: wgmma.fence is missing between".to_owned(),
+        ),
+        Misuse::Product(Lack::Commit) => (
+            "wgmma-commit",
+            "registers of a wgmma are used that was in no group at the wait: wgmma.commit_group is missing before"
+                .to_owned(),
+        ),
+        Misuse::Product(Lack::Wait) => (
+            "wgmma-wait",
+            "registers of a wgmma are used before it is done: wgmma.wait_group is missing between".to_owned(),
+        ),
+        Misuse::Bytes { bytes } => (
+            "mbarrier-bytes",
+            format!("an mbarrier was told of {bytes} bytes more than its expect_tx announced, so that its phase ends too early"),
         ),
         Misuse::Shuffle => {
             ("shuffle-outside", "shfl.sync reads the register of a lane that takes no part in it".to_owned())

@@ -22,7 +22,7 @@
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
 //! | `detector`, `weak`, `scattered`, `strong`, `counters` | accesses of warps; those without an order, the usual ones with one |
 //! | `order` | fences, barriers, mbarriers |
-//! | `copies`, `told` | asynchronous copies; accesses that no instruction names by an address for each lane |
+//! | `copies`, `products`, `told` | asynchronous copies; registers of `wgmma`; accesses that no instruction names by an address for each lane |
 //! | `locks`, `guarded`, `predict` | locks and critical sections; accesses of who holds some; what follows for other orders |
 //! | `detectors`, `queue` | who is told; the same on a host thread of its own |
 //! | `heap` | allocations, use after free, leaks |
@@ -51,6 +51,7 @@ mod order;
 mod polls;
 mod pool;
 mod predict;
+mod products;
 mod queue;
 mod race;
 mod readers;
@@ -279,9 +280,9 @@ impl Observer for Watch<'_> {
     }
 
     fn watches(&self, function: FuncId, instruction: u32) -> bool {
-        let sites = &self.sanitizer.detectors().of_run.sites;
-        let site = sites.get(sites.id(self.module, function, instruction));
-        site.action != site::Action::None
+        let of_run = &self.sanitizer.detectors().of_run;
+        let site = of_run.sites.get(of_run.sites.id(self.module, function, instruction));
+        site.action != site::Action::None || of_run.follows_products(self.module, function)
     }
 
     fn forgives(&self) -> bool {

@@ -155,6 +155,7 @@ impl Detector {
             }
             Happening::BlockDone { block } => {
                 let cta = self.launches[launch].home(block).cta;
+                self.judge_bytes(launch, cta);
                 self.block_done(cta);
             }
         }
@@ -334,6 +335,12 @@ impl Detector {
             crate::detector::Target::Shared(cta, _) => cta,
             _ => return,
         };
+        if let MbarrierEvent::Changed { after, .. } | MbarrierEvent::Completed { after, .. } = event
+            && self.checks.sync
+        {
+            let lanes = self.last_copy(launch, &event).unwrap_or(lanes);
+            self.block_of(owner).bytes.insert(key, (after.outstanding(), lanes));
+        }
         // What a copy completes, whoever waits there sees: the copy is as of the object's own CTA.
         let owner_home = self.block_of(owner).home;
         match event {

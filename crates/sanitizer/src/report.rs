@@ -1,5 +1,6 @@
 //! Reports: what was found, for people and for programs.
 
+use crate::products::Lack;
 use crate::suppress::Suppressions;
 use abi::names::demangled;
 use machine::{Location, SourceLocation};
@@ -80,6 +81,10 @@ pub(crate) enum Misuse {
     Exited { number: usize, missing: u32 },
     /// `shfl.sync` reads a lane that takes no part.
     Shuffle,
+    /// Something is missing between a product and who uses its registers.
+    Product(Lack),
+    /// Copies have told an mbarrier object of more bytes than were announced.
+    Bytes { bytes: i64 },
 }
 
 /// Where on the host something was asked for: frames, the innermost first.

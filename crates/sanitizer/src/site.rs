@@ -1,6 +1,7 @@
 //! What every instruction of a module is to the memory model: order, scope, proxy, bytes; and what the model's text says of
 //! that ([`memory_model::definitions`]).
 
+use crate::products::{self, Step};
 use machine::fault::Access;
 use memory_model::definitions::NEWEST;
 use memory_model::event::{Order, Scope};
@@ -9,6 +10,7 @@ use ptx::isa::{
     Proxy, Slot,
 };
 use ptx::module::{FuncId, Module};
+use std::sync::Arc;
 
 /// An instruction of a loaded module: its index in [`Sites`].
 pub(crate) type SiteId = u32;
@@ -192,6 +194,8 @@ pub(crate) struct Sites {
     sites: Vec<Site>,
     /// For each module, where each function begins in `sites`.
     starts: Vec<Vec<SiteId>>,
+    /// For each module, what instructions of functions that multiply matrices are to these.
+    steps: Vec<Vec<Option<Arc<[Step]>>>>,
 }
 
 impl Default for Sites {
@@ -211,7 +215,7 @@ impl Default for Sites {
             instruction: 0,
         };
         let sites = vec![of_driver(Access::Load), of_driver(Access::Store)];
-        Self { sites, starts: Vec::new() }
+        Self { sites, starts: Vec::new(), steps: Vec::new() }
     }
 }
 
@@ -251,7 +255,14 @@ impl Sites {
             }
         }
         self.starts.push(starts);
+        let functions = (0..module.functions.len() as u32).map(FuncId);
+        self.steps.push(functions.map(|function| products::steps(module, function)).collect());
         number
+    }
+
+    /// What the instructions of a function are to its products; `None` if it has none.
+    pub(crate) fn steps(&self, module: u32, function: FuncId) -> Option<&Arc<[Step]>> {
+        self.steps[module as usize][function.index()].as_ref()
     }
 
     /// The site of an instruction.

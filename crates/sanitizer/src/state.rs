@@ -2,11 +2,12 @@
 
 use crate::clock::{AGENTS, Clock, Time};
 use crate::knowledge::Knowledge;
+use crate::products::Products;
 use crate::release::{Home, Released};
 use crate::report::Host;
 use crate::row::{ROW, Row};
 use crate::site::{Queue, SiteId};
-use machine::observe::Placed;
+use machine::observe::{Lanes, Placed};
 use memory_model::event::Scope;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -85,6 +86,8 @@ pub(crate) struct Warp {
     pub(crate) swap: Option<Swap>,
     /// Where the last `cp.async` reads from.
     pub(crate) source: Vec<u64>,
+    /// Its products of matrices.
+    pub(crate) products: Products,
 }
 
 /// Ends of groups of copies: when, and of which lanes.
@@ -109,6 +112,7 @@ impl Warp {
             failure: None,
             swap: None,
             source: Vec::new(),
+            products: Products::default(),
         }
     }
 
@@ -228,6 +232,8 @@ pub(crate) struct Block {
     pub(crate) shared: Vec<Row>,
     pub(crate) barriers: FxHashMap<usize, Vec<Arrival>>,
     pub(crate) mbarriers: FxHashMap<u64, Mbarrier>,
+    /// Bytes that mbarrier objects have still to be told of, and who has changed that last.
+    pub(crate) bytes: FxHashMap<u64, (i64, Lanes)>,
     /// The agents of bulk copies, by the address of the mbarrier that they tell; 0 for bulk groups.
     agents: Vec<u64>,
 }
@@ -251,6 +257,7 @@ impl Block {
             shared: Vec::new(),
             barriers: FxHashMap::default(),
             mbarriers: FxHashMap::default(),
+            bytes: FxHashMap::default(),
             agents: Vec::new(),
         }
     }

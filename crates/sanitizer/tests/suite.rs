@@ -140,7 +140,7 @@ fn check(
     if matches!(scheduler, SchedulerKind::Random { seed: 2 } | SchedulerKind::Adversarial) {
         sanitizer = sanitizer.in_background();
     }
-    let schedule = Schedule { scheduler, threads: 1, debug: false };
+    let schedule = Schedule::new(scheduler, 1);
     let outcome = run_watched(program, case, schedule, &mut |launch, run| {
         let parameters = launch.kernel.parameters();
         for directive in own.iter().filter(|directive| directive.name == "fresh") {
@@ -271,7 +271,8 @@ fn root() -> PathBuf {
 fn racy_kernels_and_their_clean_twins() {
     let filter = std::env::var("SANITIZER_FILES").unwrap_or_default();
     let chosen = |(file, _): &Compiled| file.to_string_lossy().contains(&filter);
-    let written = files(&root().join("tests/sanitizer")).into_iter().map(beside);
+    let folders = ["tests/sanitizer", "tests/run/async"];
+    let written = folders.iter().flat_map(|folder| files(&root().join(folder))).map(beside);
     let files: Vec<_> = written.chain(by_nvcc("tests/sanitizer/nvcc")).filter(chosen).collect();
     assert!(!files.is_empty(), "there are no files");
     let failures: Vec<String> = files.iter().flat_map(|file| judge(file)).collect();

@@ -54,6 +54,9 @@ pub(super) fn variables(arguments: &Arguments, prepared: &Prepared) -> Vec<(&'st
     if let Some(engine) = arguments.engine {
         variables.push(("WARPLOOM_ENGINE", engine.name().into()));
     }
+    if let Some(asynchrony) = arguments.asynchrony {
+        variables.push(("WARPLOOM_ASYNC", asynchrony.to_string().into()));
+    }
     if let Some(schedules) = arguments.schedules {
         variables.push(("WARPLOOM_CHECK_SCHEDULES", schedules.to_string().into()));
     }

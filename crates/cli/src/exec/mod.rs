@@ -12,7 +12,7 @@ use crate::devices;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
 use libraries::{Installation, Prepared};
-use machine::Profile;
+use machine::{Asynchrony, Profile};
 use program::{Finding, Program};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
@@ -34,6 +34,7 @@ Environment:
   CUDA_VISIBLE_DEVICES   which of the devices the program sees, and in which order
   WARPLOOM_MEMORY        what --memory sets: bytes, or 512M, 8G
   WARPLOOM_ENGINE        what --engine sets: interp, jit or auto (the default)
+  WARPLOOM_ASYNC         what --async sets: eager (the default), late, random:SEED or adversarial
   WARPLOOM_LLVM          the library with LLVM, if not the newest that is installed
   WARPLOOM_CACHE=0       do not keep compiled kernels; WARPLOOM_CACHE_DIR is where they are kept
   WARPLOOM_LOG           LEVEL or LEVEL:FILE; off, error, warn (the default), info, debug or trace
@@ -79,6 +80,9 @@ pub(crate) struct Arguments {
     /// Stop kernels for what a GPU would not notice: accesses behind an allocation, member masks that leave a lane out
     #[arg(long)]
     strict: bool,
+    /// When asynchronous operations are done: eager, late, random:SEED or adversarial
+    #[arg(long = "async", value_name = "WHEN", conflicts_with = "check")]
+    asynchrony: Option<Asynchrony>,
     /// Look for data races, bad accesses, reads of unwritten memory, misused barriers: race,memory,init,sync or all; for races of
     /// other orders of critical sections, and accesses without a lock in common: predict,locks
     #[arg(long, value_name = "CHECKS", conflicts_with_all = ["dry_run", "env"])]

@@ -7,7 +7,7 @@ use super::request::{block, choose};
 use super::{Arguments, binding, outcome};
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use machine::SchedulerKind;
+use machine::{Asynchrony, SchedulerKind};
 use ptx::module::{Checked, Module};
 use ptx::source::Source;
 use real_gpu::{Gpu, Launch};
@@ -22,6 +22,7 @@ fn not_of_a_gpu(arguments: &Arguments) -> Option<&'static str> {
         ("--threads", arguments.threads.is_some()),
         ("--max-instructions", arguments.request.max_instructions.is_some()),
         ("--scheduler", arguments.request.scheduler != SchedulerKind::default()),
+        ("--async", arguments.asynchrony != Asynchrony::default()),
     ];
     given.into_iter().find_map(|(option, given)| given.then_some(option))
 }

@@ -111,6 +111,7 @@ pub(crate) fn run(
             let options = LaunchOptions {
                 threads: arguments.threads.unwrap_or(usize::from(one)),
                 scheduler: other.unwrap_or(arguments.request.scheduler),
+                asynchrony: arguments.asynchrony,
                 budget: arguments.request.max_instructions.or(other.map(|_| MOST_UNDER_OTHERS)),
                 observer,
                 masks: if exact_masks(arguments) { Masks::Exact } else { Masks::Converged },
@@ -201,6 +202,7 @@ impl Launched {
             "cluster": launch.cluster,
             "dynamic_shared": launch.dynamic_shared,
             "scheduler": arguments.request.scheduler.to_string(),
+            "async": arguments.asynchrony.to_string(),
             "threads": report.map(|r| r.threads),
             "warp_instructions": report.map(|r| r.warp_instructions),
             "time_ns": report.map(|_| nanoseconds(&self.median())),

@@ -30,7 +30,7 @@ mod statistics;
 use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::{input, terminal};
 use machine::output::Output;
-use machine::{Launch, LaunchError, Trap};
+use machine::{Asynchrony, Launch, LaunchError, Trap};
 use ptx::module::Module;
 use ptx::source::Source;
 use reports::fault;
@@ -88,6 +88,9 @@ pub(crate) struct Arguments {
     /// Host threads; 0 is one for each core [default: 0, with --trace 1]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// When asynchronous operations are done: eager, late, random:SEED or adversarial
+    #[arg(long = "async", value_name = "WHEN", default_value_t, conflicts_with = "check")]
+    asynchrony: Asynchrony,
     /// Launch N times, from the same buffers each time, and report the median time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..),
           conflicts_with_all = ["stats", "trace"])]

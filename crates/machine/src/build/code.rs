@@ -2,10 +2,11 @@
 //! to blocks when the places of these are known.
 
 use super::layout::is_entry;
+use crate::image::asynchronous::Completes;
 use crate::image::{Image, Meta, Op, Origin};
 use crate::lanes::Condition;
-use crate::operation::kinds::{Account, Branch, Exit, Guard, Join, Return};
-use crate::operation::{List, Run, Target};
+use crate::operation::kinds::{Account, Branch, Exit, Guard, Join, Postpone, Return};
+use crate::operation::{List, Run, Site, Target};
 use ir::BlockId;
 use ptx::module::FuncId;
 
@@ -29,6 +30,8 @@ pub(crate) struct Code<'a> {
     current: u32,
     /// Operations of the current instruction.
     buffer: Vec<(Op, Meta)>,
+    /// What forces them, if they are performed later than they are issued.
+    completes: Option<Site<Completes>>,
     /// What follows them: results into registers of another width.
     after: Vec<Op>,
     /// Instructions since the last operation that accounts for them.
@@ -46,6 +49,7 @@ impl<'a> Code<'a> {
             is_entry: is_entry(function.module, function.id),
             current: 0,
             buffer: Vec::new(),
+            completes: None,
             after: Vec::new(),
             run: 0,
             block_pcs: Vec::new(),
@@ -57,6 +61,7 @@ impl<'a> Code<'a> {
     pub(super) fn begin_instruction(&mut self, index: u32) {
         self.current = index;
         self.buffer.clear();
+        self.completes = None;
         self.after.clear();
     }
 
@@ -87,8 +92,28 @@ impl<'a> Code<'a> {
         self.after.push(op.into());
     }
 
+    /// The current instruction's operations are performed later than they are issued.
+    pub(crate) fn postpone(&mut self, completes: Site<Completes>) {
+        self.completes = Some(completes);
+    }
+
+    /// Puts before them the operation that issues them, which stands for the instruction then.
+    fn issue(&mut self) {
+        let first = self.buffer.iter().position(|(_, meta)| *meta != Meta::Part);
+        let (Some(site), Some(first)) = (self.completes.take(), first) else { return };
+        let mut meta = Meta::Plain;
+        for (_, of_part) in &mut self.buffer[first..] {
+            if let access @ Meta::Memory { .. } = std::mem::replace(of_part, Meta::Part) {
+                meta = access;
+            }
+        }
+        let operations = (self.buffer.len() - first) as u8;
+        self.buffer.insert(first, (Postpone { operations, site }.into(), meta));
+    }
+
     /// Moves the current instruction's operations into the image.
     pub(crate) fn flush(&mut self) {
+        self.issue();
         for (op, meta) in std::mem::take(&mut self.buffer) {
             self.push(op, meta);
         }
@@ -99,6 +124,7 @@ impl<'a> Code<'a> {
 
     /// Moves them, to be executed where a condition is met.
     pub(super) fn flush_guarded(&mut self, condition: Condition) {
+        self.issue();
         let mains = self.buffer.iter().filter(|(_, meta)| *meta != Meta::Part).count();
         let is_last = self.buffer.last().is_some_and(|(_, meta)| *meta != Meta::Part);
         if self.after.is_empty() && mains == 1 && is_last {

@@ -104,11 +104,11 @@ impl Frame {
         function: &ir::Function<'_>,
         cfg: &Cfg,
         scalar: &[bool],
-        debug: bool,
+        keeps: bool,
     ) -> Self {
         let mut frame = Self::draft(warps, &[]);
         let liveness = Liveness::new(function, cfg);
-        let intervals = match debug {
+        let intervals = match keeps {
             false => liveness.intervals(),
             true => kept(function, liveness.intervals()),
         };
@@ -142,7 +142,7 @@ impl Frame {
         };
         frame.alive = intervals;
         let live_in = cfg.blocks.first().map(|_| liveness.live_in(BlockId(0)));
-        let all = (0..body.registers.len() as u32).map(RegId).filter(|_| debug);
+        let all = (0..body.registers.len() as u32).map(RegId).filter(|_| keeps);
         for register in live_in.into_iter().flatten().chain(all) {
             match frame.homes[register.index()] {
                 Home::Plane(plane) => frame.exposed.push(plane),

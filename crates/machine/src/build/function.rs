@@ -6,7 +6,7 @@ use super::frame::Frame;
 use super::layout::Layout;
 use crate::decode::decoder::{Decoder, Missing};
 use crate::decode::dispatch;
-use crate::image::Image;
+use crate::image::{Image, Purpose};
 use crate::lanes::simd::Level;
 use ir::{BlockId, Cfg, LaneOrder, Shape, Shapes};
 use ptx::isa::{Convergence, Effects, Flow, Meeting};
@@ -28,26 +28,25 @@ pub(super) struct Surroundings<'a> {
     pub(super) addresses: &'a [Option<u64>],
     pub(super) order: LaneOrder,
     pub(super) level: Level,
-    /// Whether registers keep their values until the function ends, and can be changed lane by lane, so that nothing is known of
-    /// them.
-    pub(super) debug: bool,
+    pub(super) purpose: Purpose,
 }
 
 /// Builds a function into the image. What cannot be decoded is told, instruction by instruction.
 pub(super) fn build<'a>(
     function: &'a ir::Function<'a>,
-    Surroundings { layout, addresses, order, level, debug }: Surroundings<'a>,
+    Surroundings { layout, addresses, order, level, purpose }: Surroundings<'a>,
     image: &'a mut Image,
 ) -> Result<(), Vec<(Missing, u32)>> {
     let ir::Function { module, id, body, .. } = *function;
     let cfg = Cfg::new(function);
-    let shapes = if debug { Shapes::unknown(function) } else { Shapes::new(function, &cfg, order) };
+    // A debugger changes registers lane by lane; what is issued later finds values of all lanes in planes.
+    let shapes = if purpose.keeps_registers() { Shapes::unknown(function) } else { Shapes::new(function, &cfg, order) };
     let warps = image.warps;
     let (frame, code) = (Frame::draft(warps, &[]), Code::new(image, function));
     let mut decoder =
         Decoder { module, addresses, layout, function, body, shapes, cfg, level, guard: None, frame, code };
     let scalar = scalar_registers(&mut decoder);
-    decoder.frame = Frame::new(warps, function, &decoder.cfg, &scalar, debug);
+    decoder.frame = Frame::new(warps, function, &decoder.cfg, &scalar, purpose.keeps_registers());
     let entry = decoder.code.pc();
     let missing = blocks(&mut decoder);
     let first_of_blocks = decoder.code.end();

@@ -18,7 +18,7 @@ mod function;
 pub(crate) mod layout;
 mod parameter;
 
-use crate::image::Image;
+use crate::image::{Image, Purpose};
 use crate::lanes::simd::Level;
 use crate::location::Location;
 use function::Surroundings;
@@ -62,13 +62,13 @@ pub(crate) fn image(
     warps: usize,
     order: LaneOrder,
     level: Level,
-    debug: bool,
+    purpose: Purpose,
 ) -> Result<Image, Vec<Unsupported>> {
     let layout = Layout::new(module, kernel);
     let mut image = Image::empty(module.functions.len(), kernel, warps);
-    image.debug = debug;
+    (image.debug, image.late) = (purpose.debug, purpose.late);
     (image.module_local, image.static_shared) = (layout.module_local(), layout.shared());
-    let surroundings = Surroundings { layout: &layout, addresses, order, level, debug };
+    let surroundings = Surroundings { layout: &layout, addresses, order, level, purpose };
     let mut unsupported = Vec::new();
     for &reached in layout.reachable() {
         let Some(lowered) = ir::Function::lower(module, reached) else { continue };

@@ -1,7 +1,7 @@
 //! Atomic operations (PTX ISA, "Parallel Synchronization and Communication Instructions": atom, red).
 
 use super::decoder::{Decoded, Decoder, Memory, Missing, decoders};
-use super::mbarrier::complete;
+use super::mbarrier::{complete, phase};
 use super::movement::look;
 use crate::fault::Access;
 use crate::image::Function;
@@ -38,6 +38,8 @@ decoders! { d, op:
     Red => reduce(d, op.op.into(), op.ty, &op.a, &op.b);
     RedAsync => {
         d.emit(ClusterLaunch {})?;
+        let completes = phase(d, &op.mbar, false)?;
+        d.performed_later(completes);
         reduce(d, op.op.into(), op.ty, &op.a, &op.b)?;
         complete(d, &op.mbar, op.ty.bytes())
     };

@@ -4,9 +4,10 @@
 use super::decoder::{Decoded, Decoder, Memory, Missing, decoders};
 use super::movement::order;
 use crate::fault::Access;
+use crate::image::asynchronous::Completes;
 use crate::image::copy::{Action, Bulk, End, Multimem, Replacement, Sum, TensorCopy};
 use crate::lanes::PlaneId;
-use crate::memory::SpaceKind;
+use crate::memory::{SHARED_WINDOW, SpaceKind};
 use crate::operation::kinds::{
     ClusterLaunch, CopyBulk, CopyTensor, CopyTensorMap, LoadMultimem, ReplaceField, StoreMultimem, StoreZeros,
 };
@@ -18,6 +19,7 @@ use ir::instruction::CpAsyncBulkTensorLoadLoadMode as LoadMode;
 use ir::instruction::CpAsyncBulkTensorStoreLoadMode as StoreMode;
 use ir::instruction::{Dim, MultimemLoadOp};
 use ir::operand::{Address, Lookup, Space, Value};
+use ptx::isa::Group;
 use ptx::module::Symbol;
 use ptx::types::ScalarType;
 
@@ -29,16 +31,19 @@ decoders! { d, op:
         let copy = plain(d, Some(&op.dst), &op.src, &op.size)?;
         let barrier = op.mbar.as_ref().map(|mbar| pointer(d, mbar)).transpose()?;
         let ranks = ranks(d, op.cta_mask.as_ref())?;
+        d.performed_later(completes(barrier, ranks));
         d.emit_with(Bulk { barrier, ranks, ..copy }, |site| CopyBulk { site })
     };
     MultimemCpAsyncBulk => {
         let copy = plain(d, Some(&op.dst), &op.src, &op.size)?;
+        d.performed_later(completes(None, None));
         d.emit_with(Bulk { multicast: true, ..copy }, |site| CopyBulk { site })
     };
     CpReduceAsyncBulk => {
         let reduction = Some(reduction(op.op.into(), op.ty, false).ok_or_else(|| no_reduction(op.ty))?);
         let copy = plain(d, Some(&op.dst), &op.src, &op.size)?;
         let barrier = op.mbar.as_ref().map(|mbar| pointer(d, mbar)).transpose()?;
+        d.performed_later(completes(barrier, None));
         d.emit_with(Bulk { barrier, reduction, ..copy }, |site| CopyBulk { site })
     };
     CpAsyncBulkPrefetch => {
@@ -61,6 +66,7 @@ decoders! { d, op:
         let copy = of_tensor(d, Action::Load, op.dim, &op.tensor_map, im2col)?;
         let (tile, barrier) = (Some(pointer(d, &op.dst)?), Some(pointer(d, &op.mbar)?));
         let ranks = ranks(d, op.cta_mask.as_ref())?;
+        d.performed_later(completes(barrier, ranks));
         d.emit_with(TensorCopy { tile, barrier, ranks, ..copy }, |site| CopyTensor { site })
     };
     CpAsyncBulkTensorStore => {
@@ -119,6 +125,14 @@ fn end(d: &mut Decoder<'_>, address: &Address) -> Result<(End, Pointer), Missing
 /// The mask of the CTAs that get the data.
 fn ranks(d: &mut Decoder<'_>, mask: Option<&Value>) -> Result<Option<PlaneId>, Missing> {
     mask.map(|mask| d.read_plane(mask, 16)).transpose()
+}
+
+/// What forces a copy: the phase of the object that it tells, or a wait for its group.
+fn completes(barrier: Option<Pointer>, ranks: Option<PlaneId>) -> Completes {
+    match barrier {
+        Some(object) => Completes::Phase { object: (object, SHARED_WINDOW), ranks, arrival: false },
+        None => Completes::Group(Group::Bulk),
+    }
 }
 
 /// A copy of so many bytes and nothing else, or a prefetch.
@@ -197,6 +211,7 @@ fn from_tile(
 ) -> Decoded {
     let copy = of_tensor(d, action, dim, tensor, (im2col, None))?;
     let tile = Some(pointer(d, tile)?);
+    d.performed_later(completes(None, None));
     d.emit_with(TensorCopy { tile, ..copy }, |site| CopyTensor { site })
 }
 

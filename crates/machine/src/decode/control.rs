@@ -5,17 +5,19 @@ use super::decoder::{Decode, Decoded, Decoder, Missing, decoders};
 use crate::image::builtin::Builtin;
 use crate::image::control::{BarrierKind, BarrierSite, Callee, Reduction};
 use crate::operation::kinds::{
-    ArriveCluster, Barrier, BeginSleep, Breakpoint, Call, CallIndirect, Exit, Fence, Join, LaunchDependents,
-    Nothing, Pause, Sleep, Trap, WaitCluster, WaitForGrids,
+    ArriveCluster, AwaitGroups, Barrier, BeginSleep, Breakpoint, Call, CallIndirect, CommitGroup, Exit,
+    Fence, Join, LaunchDependents, Pause, ShowFragments, ShowMemory, Sleep, Trap, WaitCluster, WaitForGrids,
 };
-use ir::instruction::{self, BarRedOp, GriddepcontrolAction};
+use ir::instruction::{self, BarRedOp, GriddepcontrolAction, ProxyKind};
 use ir::operand::{Callees, Def, Value};
+use ptx::isa::Group;
 use ptx::module::FuncId;
 
 decoders! { d, op:
     // Branches lead to blocks, whose places `build` knows.
     Bra | BrxIdx => Err("a branch in a run of instructions".to_owned());
     Ret => {
+        compute_products(d);
         let op = d.code.return_op();
         d.emit(op)
     };
@@ -30,6 +32,7 @@ decoders! { d, op:
         let callee = callee(d, op.function)?;
         let site = d.call_site(callee, op.results.as_deref(), op.arguments.as_deref())?;
         let site = d.site(site);
+        compute_products(d);
         d.emit_leaving(|run| Call { site, run })
     };
     BarSync => barrier(d, BarrierKind::Sync, &op.a, op.b.as_ref());
@@ -45,10 +48,19 @@ decoders! { d, op:
     };
     BarClusterArrive => d.emit(ArriveCluster {});
     BarClusterWait => d.emit(WaitCluster {});
-    // There is one path to memory here, so proxies always agree; the fence still orders.
-    Fence | Membar | FenceProxy => d.emit(Fence {});
-    // A product is done when it is issued, so there is nothing to order or to wait for.
-    WgmmaFence | WgmmaCommitGroup | WgmmaWaitGroup => d.emit(Nothing {});
+    Fence | Membar => d.emit(Fence {});
+    // There is one path to memory, so proxies always agree, unless asynchronous operations are late; the fence still orders.
+    FenceProxy => match op.proxy_kind {
+        ProxyKind::Async | ProxyKind::AsyncGeneric if d.code.image.late => d.emit(ShowMemory {}),
+        ProxyKind::Alias | ProxyKind::Async | ProxyKind::AsyncGeneric | ProxyKind::TensormapGeneric => {
+            d.emit(Fence {})
+        }
+    };
+    WgmmaFence => d.emit_if_late(ShowFragments {});
+    WgmmaCommitGroup => d.emit_if_late(CommitGroup { group: Group::Wgmma });
+    WgmmaWaitGroup => d.emit_if_late(AwaitGroups {
+        group: Group::Wgmma, but: op.n as u32, reads: false, uncommitted: false
+    });
     Nanosleep => {
         let (a, until) = (d.read_plane(&op.t, 32)?, d.frame.temporary(64));
         d.emit_part(BeginSleep { until, a });
@@ -60,6 +72,13 @@ decoders! { d, op:
         true => d.emit(Pause {}),
         false => Err("setmaxnreg with a count that is not a multiple of 8".to_owned()),
     };
+}
+
+/// Products are of the registers of one function: a call or return waits for them, as it does in the code of compilers.
+fn compute_products(d: &mut Decoder<'_>) {
+    if d.code.image.late {
+        d.emit_part(AwaitGroups { group: Group::Wgmma, but: 0, reads: false, uncommitted: true });
+    }
 }
 
 fn callee(d: &Decoder<'_>, function: FuncId) -> Result<Callee, Missing> {
@@ -85,6 +104,7 @@ impl Decode for instruction::CallIndirect {
         let address = d.read(&self.function, 64)?;
         let site = d.call_site(Callee::Indirect, self.results.as_deref(), self.arguments.as_deref())?;
         let site = d.site(site);
+        compute_products(d);
         d.emit_leaving(|run| CallIndirect { site, address, run })?;
         // Lanes that called different functions meet again here.
         d.emit_part(Join {});

@@ -4,11 +4,13 @@ use crate::build::code::Code;
 use crate::build::frame::Frame;
 use crate::build::layout::{Layout, is_entry};
 use crate::fault::Access;
+use crate::image::asynchronous::Completes;
 use crate::image::places::Home;
 use crate::image::{Meta, Op, Tabled};
 use crate::lanes::simd::Level;
 use crate::lanes::{Condition, Operand};
 use crate::memory::SpaceKind;
+use crate::operation::kinds::Nothing;
 use crate::operation::{Address, Pattern, Run, Site};
 use ir::{Cfg, Shapes};
 use ptx::module::{Body, Guard, Module, RegId, VarId};
@@ -111,6 +113,22 @@ impl Decoder<'_> {
     ) -> Decoded {
         let site = self.site(site);
         self.emit(op(site))
+    }
+
+    /// The operations of the current instruction are performed later, where operations are: when something forces them.
+    pub(crate) fn performed_later(&mut self, completes: Completes) {
+        if self.code.image.late {
+            let site = self.site(completes);
+            self.code.postpone(site);
+        }
+    }
+
+    /// Emits an operation that is about asynchronous ones, where they are performed later; otherwise there is nothing to do.
+    pub(crate) fn emit_if_late(&mut self, op: impl Into<Op>) -> Decoded {
+        match self.code.image.late {
+            true => self.emit(op),
+            false => self.emit(Nothing {}),
+        }
     }
 
     /// Adds to the image what an operation needs to know.

@@ -3,6 +3,7 @@
 
 use super::decoder::{Decode, Decoded, Decoder, Memory, Missing, decoders};
 use crate::fault::Access;
+use crate::image::asynchronous::Completes;
 use crate::image::matrix::{Factor, Product, Stored};
 use crate::lanes::{Operand as Source, PlaneId};
 use crate::matrix::WARPGROUP;
@@ -21,6 +22,7 @@ use ir::Rounds;
 use ir::instruction::{self, Alayout, Blayout, Matrix, MmaAtype, MmaSparseAtype, Stype, Wgmma};
 use ir::operand::{Address, Def, MatrixShape, Value};
 use numerics::tensor::{Config, Operand, Scale, Unit};
+use ptx::isa::Group;
 use ptx::types::ScalarType;
 
 /// Bytes of a row of an 8x8 matrix.
@@ -241,6 +243,7 @@ impl Decode for Wgmma {
         let planes = destinations(d, &self.d, register_bits(accumulator_bits(config.d)))?;
         let scale_d = d.read_predicate(&self.scaled)?;
         let product = Product::of_warpgroup(config, self.shape, [a, b], planes, sparsity, scale_d);
+        d.performed_later(Completes::Group(Group::Wgmma));
         emit_product(d, product, WARPGROUP as u8)
     }
 }

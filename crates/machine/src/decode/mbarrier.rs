@@ -3,6 +3,7 @@
 use super::decoder::{Decoded, Decoder, Memory, Missing, decoders};
 use crate::fault::Access;
 use crate::image::Op;
+use crate::image::asynchronous::Completes;
 use crate::memory::SpaceKind;
 use crate::memory::mbarrier::pending_count;
 use crate::operation::Address as Pointer;
@@ -51,6 +52,12 @@ pub(super) fn complete(d: &mut Decoder<'_>, object: &Address, bytes: u32) -> Dec
     Ok(())
 }
 
+/// What the end of a phase of an object forces: operations that tell it bytes, or that arrive at it.
+pub(super) fn phase(d: &mut Decoder<'_>, address: &Address, arrival: bool) -> Result<Completes, Missing> {
+    let Memory { address, space, .. } = object(d, address)?;
+    Ok(Completes::Phase { object: (address, space.window()), ranks: None, arrival })
+}
+
 /// An arrival at an object, whose address the fields lack.
 fn arrive(d: &mut Decoder<'_>, address: &Address, fields: impl FnOnce(Pointer) -> ArriveMbarrier) -> Decoded {
     let at = object(d, address)?;
@@ -70,12 +77,21 @@ decoders! { d, op:
         let (expect, in_turn) = (op.expect_tx, op.no_complete);
         arrive(d, &op.addr, |address| ArriveMbarrier { d: to, count, drop, expect, in_turn, address })
     };
-    // Copies are done when they are issued: the arrival that one more is expected of comes at once.
-    CpAsyncMbarrierArrive => match op.noinc {
-        true => arrive(d, &op.addr, |address| ArriveMbarrier {
+    // If copies are done when they are issued, the arrival that one more is expected of comes at once.
+    CpAsyncMbarrierArrive => {
+        let late = d.code.image.late;
+        if !op.noinc && !late {
+            return change(d, Change::Touch, &op.addr, None);
+        }
+        if !op.noinc {
+            let (expect, _) = changed(d, Change::ExpectArrival, &op.addr, None)?;
+            d.emit_part(expect);
+        }
+        let completes = phase(d, &op.addr, true)?;
+        d.performed_later(completes);
+        arrive(d, &op.addr, |address| ArriveMbarrier {
             d: None, count: None, drop: false, expect: false, in_turn: false, address
-        }),
-        false => change(d, Change::Touch, &op.addr, None),
+        })
     };
     // The phase is told by its state or its parity.
     MbarrierWait => {

@@ -2,17 +2,19 @@
 //! Instructions").
 
 use super::decoder::{Decode, Decoded, Decoder, Memory, Missing, decoders};
-use super::mbarrier::complete;
+use super::mbarrier::{complete, phase};
 use super::operand::{plane_bits, resized};
 use crate::fault::Access;
+use crate::image::asynchronous::Completes;
 use crate::image::copy::AsyncCopy;
 use crate::image::places::Home;
 use crate::image::{Meta, ZERO};
 use crate::lanes::PlaneId;
 use crate::operation::Immediate;
 use crate::operation::kinds::{
-    Allocate, ClusterLaunch, CopyAsync, ExtractElement, Fence, InsertElement, Load, LoadPair, LoadParameter,
-    LoadVector, Look, MovePredicate, Nothing, Pause, RestoreStack, SaveStack, Store, StorePair, StoreVector,
+    Allocate, AwaitGroups, ClusterLaunch, CommitGroup, CopyAsync, ExtractElement, Fence, InsertElement, Load,
+    LoadPair, LoadParameter, LoadVector, Look, MovePredicate, Nothing, Pause, RestoreStack, SaveStack, Store,
+    StorePair, StoreVector,
 };
 use crate::ops::element;
 use crate::ops::memory::{self, Loads, Stores, Transfer, transfer};
@@ -20,7 +22,7 @@ use crate::ops::shape::Hot;
 use ir::instruction::{CpAsyncCop, Ld, MovUnpack};
 use ir::lane_function;
 use ir::operand::{Address, Def, Predicate, Value};
-use ptx::isa::Order;
+use ptx::isa::{Group, Order};
 use ptx::module::AddressBase;
 use ptx::types::{ScalarType, StateSpace, TypeKind};
 
@@ -55,9 +57,19 @@ decoders! { d, op:
         let to = d.write_plane(op.d, 64)?;
         d.emit_splat(to, ZERO)
     };
-    // Prefetches change nothing, and copies are done when they are issued.
-    Prefetch | CpAsyncCommitGroup | CpAsyncWaitGroup | CpAsyncWaitAll | CpAsyncBulkCommitGroup
-        | CpAsyncBulkWaitGroup => d.emit(Nothing {});
+    // Prefetches change nothing.
+    Prefetch => d.emit(Nothing {});
+    CpAsyncCommitGroup => d.emit_if_late(CommitGroup { group: Group::Copy });
+    CpAsyncBulkCommitGroup => d.emit_if_late(CommitGroup { group: Group::Bulk });
+    CpAsyncWaitGroup => d.emit_if_late(AwaitGroups {
+        group: Group::Copy, but: op.n as u32, reads: false, uncommitted: false
+    });
+    CpAsyncWaitAll => d.emit_if_late(AwaitGroups {
+        group: Group::Copy, but: 0, reads: false, uncommitted: true
+    });
+    CpAsyncBulkWaitGroup => d.emit_if_late(AwaitGroups {
+        group: Group::Bulk, but: op.n as u32, reads: op.read, uncommitted: false
+    });
     St => {
         order(d, op.order);
         match (op.ty.bits(), &*op.b) {
@@ -73,6 +85,8 @@ decoders! { d, op:
     StAsync => {
         order(d, op.order);
         d.emit(ClusterLaunch {})?;
+        let completes = phase(d, &op.mbar, false)?;
+        d.performed_later(completes);
         store_elements(d, op.ty, &op.a, &op.b, true)?;
         complete(d, &op.mbar, op.ty.bytes() * op.b.len() as u32)
     };
@@ -84,6 +98,7 @@ decoders! { d, op:
             (None, Some(ignore)) => Some(bytes_unless(d, ignore, op.size)?),
             (None, None) => None,
         };
+        d.performed_later(Completes::Group(Group::Copy));
         let in_turn = op.cop == CpAsyncCop::Ca;
         let site = d.site(AsyncCopy { target: to.address, size, read, in_turn });
         d.emit_access(from, Access::Load, size, CopyAsync { source: from.address, site })

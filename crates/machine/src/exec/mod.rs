@@ -3,6 +3,9 @@
 pub(crate) mod event;
 mod tell;
 
+use crate::asynchrony::Asynchrony;
+use crate::asynchrony::fragments::Fragments;
+use crate::asynchrony::pending::Pending;
 use crate::common::{ClusterBarrier, Common};
 use crate::fault::{Access, Trap};
 use crate::image::Image;
@@ -72,6 +75,8 @@ pub(crate) struct Grid<'a> {
     pub(crate) dependents: crate::dependents::Dependents<'a>,
     /// Bytes of the heap that device-side `malloc` may still take.
     pub(crate) heap: &'a std::sync::atomic::AtomicI64,
+    /// When asynchronous operations are performed.
+    pub(crate) asynchrony: Asynchrony,
     /// What is done with lanes that member masks leave out.
     pub(crate) masks: Masks,
     /// What a GPU would not have noticed.
@@ -149,6 +154,8 @@ pub(crate) struct Threads {
     pub(crate) spinning: SpinDetector,
     /// What their matrix products work on.
     pub(crate) matrices: Workspace,
+    /// Their registers as products see them that are computed later than they are issued.
+    pub(crate) fragments: Fragments,
     /// Their clock.
     pub(crate) clock: crate::time::Clock,
 }
@@ -230,6 +237,8 @@ pub(crate) struct Exec<'a> {
     pub(crate) resume: u32,
     /// With `FAULT`.
     pub(crate) trap: Option<LaneTrap>,
+    /// The operation that it is of, if that was issued earlier.
+    pub(crate) trap_at: Option<u32>,
     pub(crate) threads: &'a mut Threads,
     /// Shared memory of the CTA.
     pub(crate) shared: &'a mut [u8],
@@ -240,6 +249,8 @@ pub(crate) struct Exec<'a> {
     pub(crate) cluster_barrier: &'a mut ClusterBarrier,
     /// Tensor memory of the CTAs of the cluster by rank.
     pub(crate) tensor: &'a mut [TensorMemory],
+    /// What asynchronous operations of the cluster have still to do.
+    pub(crate) pending: &'a mut Pending,
     pub(crate) grid: &'a Grid<'a>,
 }
 
@@ -305,12 +316,14 @@ impl<'a> Exec<'a> {
             taken: EMPTY,
             resume: 0,
             trap: None,
+            trap_at: None,
             threads,
             shared: &mut common.own,
             shared_base: common.base,
             peers: &mut common.peers,
             cluster_barrier: &mut common.barrier,
             tensor: &mut common.tensor,
+            pending: &mut common.pending,
             grid,
         }
     }

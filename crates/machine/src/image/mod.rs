@@ -3,6 +3,7 @@
 //! An [`Image`] holds a kernel and every function it may call as one array of operations, specialised for the number
 //! of warps in a pack and for how lanes lie in the block. It is made by [`crate::build`] and never changes.
 
+pub(crate) mod asynchronous;
 pub(crate) mod builtin;
 pub(crate) mod control;
 pub(crate) mod copy;
@@ -16,6 +17,7 @@ use crate::fault::Access;
 use crate::lanes::{FileSizes, PlaneId, ScalarId};
 use crate::memory::{CODE_WINDOW, SpaceKind};
 use crate::operation::{Address, Fields, List, Operation, Site, Target};
+use asynchronous::Completes;
 use builtin::{Builtin, RuntimeCall};
 use control::{BarrierKind, BarrierSite, CallSite, Callee, ParameterLocation};
 use copy::{AsyncCopy, Bulk, Multimem, Replacement, TensorCopy};
@@ -94,12 +96,30 @@ impl Op {
     }
 }
 
+/// What code is for besides running as fast as it can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Purpose {
+    /// A debugger: nothing is known of registers, and every warp is dispatched on its own.
+    pub(crate) debug: bool,
+    /// Asynchronous operations are performed later than they are issued.
+    pub(crate) late: bool,
+}
+
+impl Purpose {
+    /// Whether every register has a place of its own, and keeps its value until its function ends.
+    pub(crate) fn keeps_registers(self) -> bool {
+        self.debug || self.late
+    }
+}
+
 /// Decoded code of a kernel and its callees.
 pub(crate) struct Image {
     /// Warps in a pack.
     pub(crate) warps: usize,
     /// Whether every register has a place of its own, for a debugger.
     pub(crate) debug: bool,
+    /// Whether asynchronous operations are performed later than they are issued.
+    pub(crate) late: bool,
     /// The kernel.
     pub(crate) kernel: FuncId,
     /// All operations.
@@ -132,6 +152,7 @@ impl Image {
         Self {
             warps,
             debug: false,
+            late: false,
             kernel,
             ops: Vec::new(),
             origins: Vec::new(),
@@ -227,6 +248,11 @@ impl Image {
         self.sites.calls.iter().any(|call| matches!(call.callee, Callee::Builtin(Builtin::Runtime(_))))
     }
 
+    /// Whether it has asynchronous operations that are performed later than they are issued.
+    pub(crate) fn postpones(&self) -> bool {
+        !self.sites.completions.is_empty()
+    }
+
     /// Whether it can launch graphs.
     pub(crate) fn launches_graphs(&self) -> bool {
         let launch = Callee::Builtin(Builtin::Runtime(RuntimeCall::GraphLaunch));
@@ -267,6 +293,7 @@ pub(crate) struct Sites {
     shared_to_tensor: Vec<tensor_core::Copy>,
     tensor_products: Vec<tensor_core::Product>,
     tensor_commits: Vec<tensor_core::Commit>,
+    completions: Vec<Completes>,
 }
 
 /// What stands in a table of an image.
@@ -295,6 +322,7 @@ tabled! {
     lookups: LookupSite, surfaces: SurfaceSite, queries: QuerySite, tensor_allocations: tensor_core::Allocation,
     tensor_transfers: tensor_core::Transfer, shared_to_tensor: tensor_core::Copy, tensor_products: tensor_core::Product,
     tensor_commits: tensor_core::Commit,
+    completions: Completes,
 }
 
 /// What an operation is to an observer.

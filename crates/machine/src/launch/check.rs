@@ -4,7 +4,7 @@ use super::device::Device;
 use super::module::LoadedModule;
 use super::request::{Launch, LaunchError};
 use crate::build::Unsupported;
-use crate::image::Image;
+use crate::image::{Image, Purpose};
 use crate::lanes::{LANES, MAX_WARPS};
 use crate::listing::Listing;
 use crate::matrix::WARPGROUP;
@@ -31,23 +31,23 @@ impl Device {
     pub fn check(&self, launch: &Launch<'_>) -> Result<(), LaunchError> {
         check_extents(launch)?;
         self.shape(launch)?;
-        let image = Self::image(launch, false)?;
+        let image = Self::image(launch, Purpose::default())?;
         self.check_resources(launch, image.static_shared, image.local_bytes(STACK))
     }
 
     /// What the kernel of a launch and all that it can call have become, as text: below each line of PTX its operations.
     pub fn listing(&self, launch: &Launch<'_>) -> Result<String, LaunchError> {
         check_extents(launch)?;
-        let image = Self::image(launch, false)?;
+        let image = Self::image(launch, Purpose::default())?;
         Ok(Listing { module: launch.kernel.module().module(), image: &image }.to_string())
     }
 
     /// The code of a launch, for its packs and its order of lanes.
-    pub(super) fn image(launch: &Launch<'_>, debug: bool) -> Result<Arc<Image>, Box<Unsupported>> {
+    pub(super) fn image(launch: &Launch<'_>, purpose: Purpose) -> Result<Arc<Image>, Box<Unsupported>> {
         let module = launch.kernel.module;
         let threads: u32 = launch.block.iter().product();
-        let warps = pack_size(module, threads.div_ceil(LANES as u32) as usize, debug);
-        module.image(launch.kernel.function, warps, LaneOrder::of_block(launch.block), debug)
+        let warps = pack_size(module, threads.div_ceil(LANES as u32) as usize, purpose.debug);
+        module.image(launch.kernel.function, warps, LaneOrder::of_block(launch.block), purpose)
     }
 
     /// The extents of grid and clusters, as kernel and launch say them together.

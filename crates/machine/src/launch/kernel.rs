@@ -4,6 +4,7 @@ use super::module::LoadedModule;
 use crate::build::layout::{Layout, entry_parameter, place};
 use crate::build::{self, Unsupported};
 use crate::compiled::Engine;
+use crate::image::Purpose;
 use crate::lanes::simd::Level;
 use crate::memory::{LOCAL_WINDOW, PARAM_WINDOW};
 use crate::observe::Placed;
@@ -86,7 +87,7 @@ impl<'a> Kernel<'a> {
             1,
             order,
             Level::detect(),
-            false,
+            Purpose::default(),
         )
         .err()
         .unwrap_or_default()
@@ -94,7 +95,7 @@ impl<'a> Kernel<'a> {
 
     /// What a thread of it needs, as the machine's decoder lays it out.
     pub fn usage(&self) -> Result<Usage, Box<Unsupported>> {
-        let image = self.module.image(self.function, 1, LaneOrder::ConsecutiveX, false)?;
+        let image = self.module.image(self.function, 1, LaneOrder::ConsecutiveX, Purpose::default())?;
         let sizes = image.code(self.function).sizes;
         let registers = sizes.w + 2 * sizes.d + sizes.h.div_ceil(2);
         Ok(Usage { registers, local: image.local_bytes(0), launches_graphs: image.launches_graphs() })

@@ -6,7 +6,7 @@ use crate::build::layout::is_entry;
 use crate::build::{self, Unsupported};
 use crate::compiled::{Engine, EngineId, State, Unit};
 use crate::exec::code_address;
-use crate::image::Image;
+use crate::image::{Image, Purpose};
 use crate::lanes::simd::Level;
 use crate::memory::MemoryError;
 use crate::texture::object::SamplerDescriptor;
@@ -149,8 +149,8 @@ pub enum LoadError {
     Memory(#[from] MemoryError),
 }
 
-/// The code of kernels, by warps of a pack, order of lanes, and whether it is for a debugger.
-type Images = HashMap<(FuncId, usize, LaneOrder, bool), Arc<Image>>;
+/// The code of kernels, by warps of a pack, order of lanes, and what it is for.
+type Images = HashMap<(FuncId, usize, LaneOrder, Purpose), Arc<Image>>;
 
 /// Kernels in blocks of some shape, for each engine.
 type Units = HashMap<(EngineId, FuncId, [u32; 3]), Arc<Unit>>;
@@ -242,25 +242,25 @@ impl LoadedModule {
         Arc::clone(units.entry((engine.id(), kernel, block)).or_insert_with(unit))
     }
 
-    /// A kernel's code for packs of so many warps, and for a debugger if it is for one.
+    /// A kernel's code for packs of so many warps and a purpose.
     pub(super) fn image(
         &self,
         kernel: FuncId,
         warps: usize,
         order: LaneOrder,
-        debug: bool,
+        purpose: Purpose,
     ) -> Result<Arc<Image>, Box<Unsupported>> {
         let mut images = self.images.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(image) = images.get(&(kernel, warps, order, debug)) {
+        if let Some(image) = images.get(&(kernel, warps, order, purpose)) {
             return Ok(Arc::clone(image));
         }
         let image =
-            build::image(self.module(), &self.addresses, kernel, warps, order, Level::detect(), debug);
+            build::image(self.module(), &self.addresses, kernel, warps, order, Level::detect(), purpose);
         let first = |unsupported: Vec<Unsupported>| {
             Box::new(unsupported.into_iter().next().expect("a refusal has a reason"))
         };
         let image = Arc::new(image.map_err(first)?);
-        images.insert((kernel, warps, order, debug), Arc::clone(&image));
+        images.insert((kernel, warps, order, purpose), Arc::clone(&image));
         Ok(image)
     }
 }

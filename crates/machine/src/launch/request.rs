@@ -1,10 +1,12 @@
 //! Requests to run kernels, and what comes of them.
 
 use super::kernel::Kernel;
+use crate::asynchrony::Asynchrony;
 use crate::build::Unsupported;
 use crate::compiled::Engine;
 use crate::dependents::Neighbours;
 use crate::fault::Fault;
+use crate::image::Purpose;
 use crate::misuse::{Masks, Misuse};
 use crate::observe::Observer;
 use crate::schedule::SchedulerKind;
@@ -38,6 +40,8 @@ pub struct LaunchOptions<'a> {
     pub threads: usize,
     /// Who runs next.
     pub scheduler: SchedulerKind,
+    /// When asynchronous operations are performed.
+    pub asynchrony: Asynchrony,
     /// Warp instructions that it may issue; without a budget it may run for ever.
     pub budget: Option<u64>,
     /// Bytes of stack of a thread beyond what the call graph is known to need; a number of the machine's if `None`.
@@ -70,11 +74,19 @@ pub struct LaunchOptions<'a> {
     pub system: Option<&'a dyn System>,
 }
 
+impl LaunchOptions<'_> {
+    /// What the code is for.
+    pub(crate) fn purpose(&self) -> Purpose {
+        Purpose { debug: self.debug, late: self.asynchrony != Asynchrony::Eager }
+    }
+}
+
 impl std::fmt::Debug for LaunchOptions<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("LaunchOptions")
             .field("threads", &self.threads)
             .field("scheduler", &self.scheduler)
+            .field("asynchrony", &self.asynchrony)
             .field("budget", &self.budget)
             .finish_non_exhaustive()
     }

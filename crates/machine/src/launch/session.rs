@@ -36,7 +36,7 @@ impl Device {
     ) -> Result<Prepared, LaunchError> {
         check_extents(launch)?;
         let shape = self.shape(launch)?;
-        let image = Self::image(launch, options.debug)?;
+        let image = Self::image(launch, options.purpose())?;
         let local = image.local_bytes(options.stack.unwrap_or(STACK));
         self.check_resources(launch, image.static_shared, local)?;
         Ok(Prepared { shape, image, local })
@@ -177,6 +177,7 @@ impl Session<'_> {
             constants: &launch.kernel.module().constants,
             dependents: Dependents::new(options.neighbours.filter(|_| first), shape.grid),
             heap: &self.heap,
+            asynchrony: options.asynchrony,
             masks: options.masks,
             misuses: &misuses,
             observer,
@@ -213,6 +214,9 @@ impl Session<'_> {
             () if observed => Some("somebody observes its instructions"),
             () if grid.runtime.is_some() => Some("it can launch grids"),
             () if grid.explicit_cluster => Some("a launch in clusters"),
+            () if grid.image.postpones() => {
+                Some("asynchronous operations that complete later than they are issued")
+            }
             () => None,
         };
         let unit = kernel.module().unit(engine, kernel.id(), grid.block);

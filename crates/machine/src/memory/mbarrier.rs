@@ -136,6 +136,16 @@ impl Mbarrier {
         self.transact(-i64::from(bytes))
     }
 
+    /// One more arrival is pending in this phase: that of a `cp.async.mbarrier.arrive` that will come later.
+    pub fn expect_arrival(&mut self) -> Result<(), Misuse> {
+        let pending = self.pending();
+        if pending == MAX_COUNT {
+            return Err(Misuse::TooManyArrivals { count: u64::from(pending) + 1, pending });
+        }
+        self.set(PENDING, negate(pending + 1));
+        Ok(())
+    }
+
     /// Whether the phase with this parity is over: `test_wait` and `try_wait`.
     pub fn is_over(self, parity: bool) -> bool {
         self.phase() != parity

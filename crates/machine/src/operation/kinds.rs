@@ -2,6 +2,7 @@
 
 use super::field::{Address, CarryIn, Combine, Immediate, List, ObjectKind, Pattern, Run, Site, Target};
 use super::print::{self, Names, field};
+use crate::image::asynchronous::Completes;
 use crate::image::control::{BarrierSite, CallSite};
 use crate::image::copy::{AsyncCopy, Bulk, Multimem, Replacement, TensorCopy};
 use crate::image::matrix::{Product, Stored};
@@ -11,7 +12,7 @@ use crate::lanes::{Condition, Operand, PlaneId, PredicateId, ScalarId};
 use crate::matrix::packing::Packing;
 use ir::instruction::{ShflMode, VoteMode};
 use ir::operand::Space;
-use ptx::isa::SpecialRegister;
+use ptx::isa::{Group, SpecialRegister};
 use ptx::module::FuncId;
 use std::fmt::{Display, Formatter, Result};
 
@@ -313,6 +314,24 @@ operations! {
     "tensor.multiply" MultiplyTensors { site: Site<tensor_core::Product> }
     /// `tcgen05.commit`.
     "tensor.commit" CommitTensorCore { site: Site<tensor_core::Commit> }
+    // Asynchronous operations that are performed later than they are issued.
+
+    /// So many operations behind it are issued.
+    "postpone" Postpone { operations: u8, site: Site<Completes> }
+    /// `commit_group`.
+    "groups.commit" CommitGroup { group: Group }
+    /// `wait_group`, for all groups but the last ones.
+    "groups.await" AwaitGroups {
+        group: Group, but: u32,
+        /// Until they have read their sources.
+        reads: bool,
+        /// Also for what is in no group yet.
+        uncommitted: bool,
+    }
+    /// `wgmma.fence`.
+    "fragments.show" ShowFragments {}
+    /// `fence.proxy.async`.
+    "memory.show" ShowMemory {}
 
     // Control.
 

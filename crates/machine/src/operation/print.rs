@@ -163,7 +163,7 @@ macro_rules! as_debugged {
     )+};
 }
 as_debugged! {
-    u8, u32, Combine, ir::operand::Space, ptx::isa::SpecialRegister, ptx::module::FuncId, ir::instruction::ShflMode,
+    u8, u32, Combine, ir::operand::Space, ptx::isa::SpecialRegister, ptx::isa::Group, ptx::module::FuncId, ir::instruction::ShflMode,
     ir::instruction::VoteMode, ObjectKind
 }
 

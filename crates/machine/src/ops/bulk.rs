@@ -1,11 +1,12 @@
 //! Bulk copies (PTX ISA, "Non-tensor copy instructions" of "Asynchronous copy": cp.async.bulk, cp.reduce.async.bulk).
 //!
-//! A copy is done when it is issued, which is one of the orders that the manual allows; so bulk groups are always
-//! complete, and an mbarrier object gets its bytes at once. Each active lane copies in turn.
+//! A copy is done when it is executed: unless somebody asks otherwise ([`crate::asynchrony`]) that is when it is issued, which
+//! is one of the orders that the manual allows. An mbarrier object gets its bytes at once. Each active lane copies in turn.
 
 use super::address::{Cluster, Generic, Global, Shared, Space, lane_address};
 use super::body::function;
 use super::mbarrier;
+use crate::asynchrony::pending::Write;
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
 use crate::image::Function;
@@ -39,13 +40,29 @@ impl End {
         if done { Ok(()) } else { Err(self.unreachable(x, address, into.len(), Access::Load)) }
     }
 
+    /// Reads bytes as the async proxy sees them.
+    pub(crate) fn read_by_proxy(self, x: &Exec<'_>, address: u64, into: &mut [u8]) -> Result<(), Trap> {
+        self.read(x, address, into)?;
+        if self == Self::Shared {
+            x.pending.proxy.read(in_memory(x, address), into);
+        }
+        Ok(())
+    }
+
     /// Writes bytes, at most a page.
     pub(crate) fn write(self, x: &mut Exec<'_>, address: u64, from: &[u8]) -> Result<(), Trap> {
+        if let Some(held) = &mut x.pending.held {
+            held.push(Write { end: self, address, bytes: from.to_vec(), reduction: None });
+            return Ok(());
+        }
         self.tell(x, address, from.len(), Access::Store);
         let done = match self {
             Self::Global => Global::store_block::<u8>(x, address, from),
             Self::Shared => Cluster::store_block::<u8>(x, address, from),
         };
+        if let (Self::Shared, true) = (self, x.pending.proxy.is_apart()) {
+            x.pending.proxy.write(in_memory(x, address), from);
+        }
         if done { Ok(()) } else { Err(self.unreachable(x, address, from.len(), Access::Store)) }
     }
 
@@ -57,6 +74,10 @@ impl End {
         from: &[u8],
         how: &Reduction,
     ) -> Result<(), Trap> {
+        if let Some(held) = &mut x.pending.held {
+            held.push(Write { end: self, address, bytes: from.to_vec(), reduction: Some(*how) });
+            return Ok(());
+        }
         self.tell(x, address, from.len(), Access::Atomic);
         for (i, element) in from.chunks_exact(how.bytes).enumerate() {
             let at = address + (i * how.bytes) as u64;
@@ -67,6 +88,11 @@ impl End {
             if !done {
                 return Err(self.unreachable(x, at, how.bytes, Access::Atomic));
             }
+        }
+        if let (Self::Shared, true) = (self, x.pending.proxy.is_apart()) {
+            let mut sums = vec![0; from.len()];
+            Cluster::load_block::<u8>(x, address, &mut sums);
+            x.pending.proxy.write(in_memory(x, address), &sums);
         }
         Ok(())
     }
@@ -90,6 +116,12 @@ impl End {
         let first = (0..count as u64).find(|&i| !self.is_there(x, address.wrapping_add(i))).unwrap_or(0);
         x.bad_access(self.window().wrapping_add(address).wrapping_add(first), 1, access)
     }
+}
+
+/// The rank and the place of an address of shared memory.
+fn in_memory(x: &Exec<'_>, address: u64) -> (usize, usize) {
+    let place = address & ((1 << RANK_SHIFT) - 1);
+    ((address >> RANK_SHIFT) as usize, place.wrapping_sub(x.grid.shared_start.into()) as usize)
 }
 
 /// Refuses an address that is not aligned, with the operand's name.
@@ -163,7 +195,7 @@ impl Bulk {
         let mut piece = [0; PIECE];
         for start in (0..bytes).step_by(PIECE) {
             let piece = &mut piece[..PIECE.min((bytes - start) as usize)];
-            source.read(x, from + start, piece)?;
+            source.read_by_proxy(x, from + start, piece)?;
             let mut put = |to| match self.reduction {
                 Some(how) => target.combine(x, to + start, piece, &how),
                 None => target.write(x, to + start, piece),

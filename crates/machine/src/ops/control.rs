@@ -5,6 +5,7 @@
 
 use crate::exec::{Exec, event};
 use crate::fault;
+use crate::image::Op;
 use crate::lanes::{EMPTY, MAX_WARPS};
 use crate::observe::Happening;
 use crate::operation::Target;
@@ -203,4 +204,20 @@ pub(crate) fn look(x: &mut Exec<'_>, op: &Look, pc: u32) -> u32 {
 pub(crate) fn pause(x: &mut Exec<'_>, _: &Pause, pc: u32) -> u32 {
     x.communicated = true;
     pc + 1
+}
+
+/// Runs operations from `pc` until one returns an event, and leaves `pc` at that operation, or until the operation before
+/// `end` is done.
+pub(crate) fn run_until(x: &mut Exec<'_>, ops: &[Op], pc: &mut u32, end: u32) -> Option<u32> {
+    while *pc < end {
+        let op = &ops[*pc as usize];
+        x.at = *pc;
+        // SAFETY: operations of an image were selected for this host (see `super::select`).
+        let next = unsafe { (op.execute)(x, op.operation(), *pc) };
+        if next >= event::FIRST {
+            return Some(next);
+        }
+        *pc = next;
+    }
+    None
 }

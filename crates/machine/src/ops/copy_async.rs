@@ -1,4 +1,4 @@
-//! Asynchronous copies of a few bytes (PTX ISA, "cp.async"). They are done when they are issued.
+//! Asynchronous copies of a few bytes (PTX ISA, "cp.async"). They are done when they are executed.
 
 use super::address::{Global, Shared, Space, addresses};
 use super::order::{LANE_BY_LANE, in_store_order};

@@ -4,8 +4,10 @@
 //! together they must not be more than are pending.
 
 use super::address::{Cluster, Generic, Shared, Space, addresses};
+use super::asynchronous;
 use super::body::function;
-use crate::exec::{Awaited, Exec, event};
+use crate::asynchrony::pending::{Record, Until};
+use crate::exec::{Awaited, Exec, LaneTrap, event};
 use crate::fault::{Access, Trap};
 use crate::image::Function;
 use crate::lanes::simd::Baseline;
@@ -113,6 +115,11 @@ fn touch<P: Space>(x: &mut Exec<'_>, op: &ChangeMbarrier, pc: u32) -> u32 {
     each::<P>(x, op, pc, |_, _| Ok(()))
 }
 
+/// `cp.async.mbarrier.arrive [a]` where copies are done later: the phase waits for them, too.
+fn expect_arrival<P: Space>(x: &mut Exec<'_>, op: &ChangeMbarrier, pc: u32) -> u32 {
+    each::<P>(x, op, pc, |object, _| object.expect_arrival())
+}
+
 /// `mbarrier.expect_tx [a], b`.
 fn expect_tx<P: Space>(x: &mut Exec<'_>, op: &ChangeMbarrier, pc: u32) -> u32 {
     each::<P>(x, op, pc, |object, bytes| object.expect_tx(bytes))
@@ -164,10 +171,11 @@ fn wait<P: Space>(x: &mut Exec<'_>, op: &WaitMbarrier, pc: u32) -> u32 {
     x.communicated = true;
     let mut over = EMPTY;
     let mut awaited = None;
+    let mut refused = false;
     for warp in 0..x.warps {
         let at = addresses(x, op.address, warp).lanes();
         for lane in lanes_of(x.mask[warp]) {
-            let object = match object::<P>(x, warp, lane, at[lane]) {
+            let mut object = match object::<P>(x, warp, lane, at[lane]) {
                 Ok(object) => object,
                 Err(trap) => return x.raise(warp, lane, trap),
             };
@@ -175,6 +183,15 @@ fn wait<P: Space>(x: &mut Exec<'_>, op: &WaitMbarrier, pc: u32) -> u32 {
                 64 => parity_of_state(x.files.d[op.phase.index() + warp].0[lane]),
                 _ => x.files.w[op.phase.index() + warp].0[lane] & 1 != 0,
             };
+            if !x.pending.is_empty() && !object.is_over(parity) {
+                match end_phase(x, (warp, lane), at[lane].wrapping_add(P::WINDOW), parity) {
+                    Ok((now, refuses)) => (object, refused) = (now, refused | refuses),
+                    Err(trap) => {
+                        x.trap = Some(trap);
+                        return event::FAULT;
+                    }
+                }
+            }
             match object.is_over(parity) {
                 true => {
                     over[warp] |= 1 << lane;
@@ -195,7 +212,7 @@ fn wait<P: Space>(x: &mut Exec<'_>, op: &WaitMbarrier, pc: u32) -> u32 {
         }
     }
     let in_vain = over == EMPTY;
-    if in_vain && op.suspend && !x.expired {
+    if in_vain && op.suspend && !x.expired && !refused {
         x.awaited = awaited;
         return event::WAIT;
     }
@@ -210,12 +227,53 @@ fn wait<P: Space>(x: &mut Exec<'_>, op: &WaitMbarrier, pc: u32) -> u32 {
     pc + 1
 }
 
+/// Performs what is pending that ends a phase of the object at a generic address, now that a lane asks for that. Whoever asks
+/// first is told that the phase is not over yet, as may be on a GPU. The object then, and whether that has been told now.
+#[cold]
+fn end_phase(
+    x: &mut Exec<'_>,
+    (warp, lane): (usize, usize),
+    address: u64,
+    parity: bool,
+) -> Result<(Mbarrier, bool), LaneTrap> {
+    let object = |x: &Exec<'_>| {
+        let found = object::<Generic>(x, warp, lane, address);
+        found.map_err(|trap| LaneTrap { trap, lane: Some((warp, lane)) })
+    };
+    asynchronous::pass_time(x)?;
+    let now = object(x)?;
+    let (mut arrivals, mut is_told, mut first) = (0, false, false);
+    for record in x.pending.all_mut().filter(|record| record.tells(address)) {
+        let count = asynchronous::count(&record.lanes);
+        if let Until::Phase { arrival, asked, .. } = &mut record.until {
+            is_told = true;
+            arrivals += if *arrival { count } else { 0 };
+            first |= !std::mem::replace(asked, true);
+        }
+    }
+    // It waits for threads, too.
+    if !is_told || now.pending() > arrivals {
+        return Ok((now, false));
+    }
+    if first {
+        return Ok((now, true));
+    }
+    while !object(x)?.is_over(parity) {
+        let arrives = |record: &Record| matches!(record.until, Until::Phase { arrival: true, .. });
+        let bytes = x.pending.first(|record| record.tells(address) && !arrives(record));
+        let Some(at) = bytes.or_else(|| x.pending.first(|record| record.tells(address))) else { break };
+        asynchronous::complete(x, at)?;
+    }
+    Ok((object(x)?, false))
+}
+
 /// What an operation changes of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Init,
     /// Nothing, but the object must be there.
     Touch,
+    ExpectArrival,
     ExpectTx,
     CompleteTx,
 }
@@ -246,6 +304,7 @@ pub(crate) fn changes(change: Change, space: SpaceKind) -> Option<Function<Chang
     in_space!(space, P => match change {
         Change::Init => function!(init::<P>),
         Change::Touch => function!(touch::<P>),
+        Change::ExpectArrival => function!(expect_arrival::<P>),
         Change::ExpectTx => function!(expect_tx::<P>),
         Change::CompleteTx => function!(complete_tx::<P>),
     })

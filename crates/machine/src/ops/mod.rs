@@ -14,6 +14,7 @@
 //! | `combine` | what atomics and reductions do to an element |
 //! | `space`, `stack` | addresses between the state spaces; the stack in local memory |
 //! | `copy_async`, `bulk`, `tensor`, `tensor_map`, `multimem` | copies of a few bytes, of whole blocks and tiles; multicast memory |
+//! | `asynchronous` | operations that are performed later than they are issued |
 //! | `warp` | shuffles, votes, matches, reductions |
 //! | `mbarrier` | mbarrier objects |
 //! | `tensor_core` | the 5th-generation tensor core and its memory |
@@ -24,6 +25,7 @@
 //! | `texture` | textures and surfaces |
 
 pub(crate) mod address;
+pub(crate) mod asynchronous;
 pub(crate) mod atomic;
 pub(crate) mod barrier;
 pub(crate) mod body;
@@ -145,6 +147,11 @@ executed! {
     WaitCluster => cluster::wait;
     ClusterLaunch => cluster::launched_with;
     Fence => control::fence;
+    Postpone => asynchronous::postpone;
+    CommitGroup => asynchronous::commit;
+    AwaitGroups => asynchronous::wait;
+    ShowFragments => asynchronous::show_fragments;
+    ShowMemory => asynchronous::show_memory;
     Pause => control::pause;
     Nothing => control::nothing;
     Look => control::look;

@@ -1,7 +1,7 @@
 //! Tensor copies (PTX ISA, "Tensor copy instructions" of "Asynchronous copy": cp.async.bulk.tensor,
 //! cp.reduce.async.bulk.tensor and their prefetch); which bytes they move is in [`crate::tensormap`].
 //!
-//! Like bulk copies they are done when they are issued. What a map or a coordinate must not be is refused as an illegal
+//! Like bulk copies they are done when they are executed. What a map or a coordinate must not be is refused as an illegal
 //! instruction, which is what an H200 reports.
 
 use super::address::lane_address;
@@ -163,7 +163,7 @@ impl Side {
                     continue;
                 }
                 let piece = &mut buffer[..count as usize];
-                End::Shared.read(x, self.at(&run, start), piece)?;
+                End::Shared.read_by_proxy(x, self.at(&run, start), piece)?;
                 let part = |from: u64, to: u64| (from - start) as usize..(to - start) as usize;
                 let to = run.global.wrapping_add(first);
                 match how {

@@ -7,9 +7,11 @@
 use super::cta::Cta;
 use super::pack::{FAIR_TURNS, Outcome, Pack, Position};
 use super::watch::{Neighbours, Others, Resident, Watch};
+use crate::asynchrony::pending::Record;
 use crate::common::Common;
-use crate::exec::{Grid, LaneTrap};
+use crate::exec::{Exec, Grid, LaneTrap};
 use crate::fault::Trap;
+use crate::ops::asynchronous;
 use crate::schedule::{Scheduler, SchedulerKind};
 
 /// Operations after which a cluster that communicates ends its turn, in case it waits for another one.
@@ -118,6 +120,8 @@ impl Cluster {
             self.order.extend((0..cta.packs.len()).map(|pack| (rank, pack)));
         }
         self.common.begin();
+        let ctas = self.ctas.len();
+        self.common.pending.begin(grid.asynchrony, index, ctas, grid.shared_end as usize);
         self.scheduler = scheduler.instantiate(index);
         self.turns = 0;
     }
@@ -155,6 +159,11 @@ impl Cluster {
         let mut blocked = 0;
         // Turns one after the other in which nobody got anywhere, and whether somebody spins.
         let (mut idle, mut spins) = (0, false);
+        // Who looks for what copies bring without a wait for them shall see it some time.
+        if let Err(fault) = self.complete(grid, Record::is_old) {
+            return Turn::Fault(*fault);
+        }
+        self.common.pending.grow_old();
         loop {
             let runnable = self.order.len();
             if runnable == 0 {
@@ -168,6 +177,15 @@ impl Cluster {
             let nth = if forced { 0 } else { self.scheduler.pick(runnable) };
             let (rank, index) = self.order.remove(nth);
             self.common.switch(rank);
+            let late = match self.common.pending.is_empty() {
+                true => Ok(()),
+                false => {
+                    self.ctas[rank].packs[index].perform(grid, &mut self.common, asynchronous::pass_time)
+                }
+            };
+            if let Err((trap, pc)) = late {
+                return Turn::Fault(Fault { rank, pack: index, trap, pc });
+            }
             let quantum = self.scheduler.quantum().min(rest);
             let (cta, ctas) = split(&mut self.ctas, rank);
             let (pack, packs) = split(&mut cta.packs, index);
@@ -187,6 +205,10 @@ impl Cluster {
                 Outcome::Done => {
                     blocked = 0;
                     if cta.exit(grid) {
+                        let late = cta.packs[index].perform(grid, &mut self.common, asynchronous::exit);
+                        if let Err((trap, pc)) = late {
+                            return Turn::Fault(Fault { rank, pack: index, trap, pc });
+                        }
                         if let Some((columns, pc)) = self.common.tensor[rank].leak() {
                             let trap = LaneTrap { trap: Trap::TensorMemoryLeak { columns }, lane: None };
                             return Turn::Fault(Fault { rank, pack: index, trap, pc });
@@ -213,13 +235,34 @@ impl Cluster {
             if blocked > self.order.len() {
                 blocked = 0;
                 // Threads may have exited since the barriers were last looked at.
-                let moved = self.ctas.iter_mut().any(|cta| cta.release_barriers(grid))
+                let copied = match self.complete(grid, |_| true) {
+                    Ok(any) => any,
+                    Err(fault) => return Turn::Fault(*fault),
+                };
+                let moved = copied
+                    || self.ctas.iter_mut().any(|cta| cta.release_barriers(grid))
                     || self.ctas.iter_mut().flat_map(|cta| &mut cta.packs).any(Pack::release_join);
                 if !moved {
                     return self.give_up_waiting(grid);
                 }
             }
         }
+    }
+
+    /// Performs asynchronous copies for which something holds. Returns whether there was one.
+    fn complete(&mut self, grid: &Grid<'_>, is: impl Fn(&Record) -> bool) -> Result<bool, Box<Fault>> {
+        let mut any = false;
+        for (rank, cta) in self.ctas.iter_mut().enumerate() {
+            if self.common.pending.oldest(|record| record.is_copy_of(rank as u32) && is(record)).is_none() {
+                continue;
+            }
+            any = true;
+            self.common.switch(rank);
+            let act = |x: &mut Exec<'_>| asynchronous::complete_own(x, &is);
+            let done = cta.packs[0].perform(grid, &mut self.common, act);
+            done.map_err(|(trap, pc)| Box::new(Fault { rank, pack: 0, trap, pc }))?;
+        }
+        Ok(any)
     }
 
     /// Ends waits that have a time limit, since nobody can move. If that gets nobody anywhere, nothing will.

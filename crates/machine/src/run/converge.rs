@@ -24,10 +24,9 @@ impl Pack {
         let mut barriers = Vec::new();
         for (frame, pc) in places {
             let here = self.waiting_at(frame, pc);
-            let (done, meets) =
-                self.execute_complete(frame, pc, here, grid, common).map_err(|trap| (trap, pc))?;
+            let (done, next, meets) = self.execute_complete(frame, pc, here, grid, common)?;
             if done != EMPTY {
-                self.advance(frame, pc, &done);
+                self.advance(frame, pc, next, &done);
             }
             if meets {
                 barriers.push((frame, pc));
@@ -88,13 +87,13 @@ impl Pack {
         for (&(frame, pc), mut done) in places.iter().zip(waiting) {
             done.iter_mut().zip(complete).for_each(|(done, complete)| *done &= complete);
             if done != EMPTY {
-                self.advance(frame, pc, &done);
+                self.advance(frame, pc, pc + 1, &done);
             }
         }
     }
 
-    /// Executes the operation for those of the lanes that are complete. Which they are, and whether the others may meet
-    /// those that are elsewhere.
+    /// Executes the operation for those of the lanes that are complete. Which they are, where they go on, and whether the
+    /// others may meet those that are elsewhere.
     fn execute_complete(
         &mut self,
         index: usize,
@@ -102,11 +101,12 @@ impl Pack {
         here: Mask,
         grid: &Grid<'_>,
         common: &mut Common,
-    ) -> Result<(Mask, bool), LaneTrap> {
+    ) -> Result<(Mask, u32, bool), (LaneTrap, u32)> {
         let frame = &mut self.frames[index];
         let mut x = Exec::new(std::mem::take(&mut frame.files), grid, &mut self.threads, common);
         let op = &grid.image.ops[pc as usize];
         let mut done = here;
+        x.local_base = frame.local_base;
         x.at = pc;
         x.set_mask(here);
         // SAFETY: operations of an image were selected for this host (see `ops::select`).
@@ -125,12 +125,14 @@ impl Pack {
             done = EMPTY;
         }
         let trap = if outcome == event::FAULT { x.trap.take() } else { None };
+        let at = x.trap_at.unwrap_or(pc);
         frame.files = x.files;
-        trap.map_or(Ok((done, meets)), Err)
+        let next = if outcome < event::FIRST { outcome } else { pc + 1 };
+        trap.map_or(Ok((done, next, meets)), |trap| Err((trap, at)))
     }
 
-    /// The lanes of `done` go on behind the operation; lanes of their groups that are not done keep waiting.
-    fn advance(&mut self, frame: usize, pc: u32, done: &Mask) {
+    /// The lanes of `done` go on behind the operation, at `next`; lanes of their groups that are not done keep waiting.
+    fn advance(&mut self, frame: usize, pc: u32, next: u32, done: &Mask) {
         let mut moved = Vec::new();
         for group in self.groups.iter_mut().filter(|g| waits_at(g, frame, pc)) {
             let mut mask = EMPTY;
@@ -139,7 +141,7 @@ impl Pack {
                 group.mask[warp] &= !done[warp];
             }
             if mask != EMPTY {
-                moved.push(Group { pc: pc + 1, mask, wait: Wait::Ready, ..group.clone() });
+                moved.push(Group { pc: next, mask, wait: Wait::Ready, ..group.clone() });
             }
         }
         self.groups.retain(|g| g.mask != EMPTY);

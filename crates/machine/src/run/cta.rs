@@ -2,6 +2,7 @@
 
 use super::barrier::Barriers;
 use super::pack::{Pack, Position};
+use crate::asynchrony::fragments::Fragments;
 use crate::exec::{Grid, LaneTrap, Threads};
 use crate::lanes::{EMPTY, LANES};
 use crate::matrix::workspace::Workspace;
@@ -91,6 +92,7 @@ impl Threads {
             last_errors: HashMap::new(),
             spinning: SpinDetector::default(),
             matrices: Workspace::default(),
+            fragments: Fragments::default(),
             clock: Clock::default(),
         }
     }
@@ -112,6 +114,7 @@ impl Threads {
         (self.at_cluster_barrier, self.cluster_phase) = (EMPTY, EMPTY);
         self.local.fill(0);
         self.last_errors.clear();
+        self.fragments.clear();
         (self.spinning, self.clock) = (SpinDetector::default(), Clock::default());
     }
 }

@@ -322,7 +322,7 @@ impl Pack {
         if x.awaited.is_some() || spent > LOOKS_BUSY {
             self.awaited = x.awaited.map(|awaited| (awaited, pc));
         }
-        let trap = x.trap.take();
+        let (trap, trap_at) = (x.trap.take(), x.trap_at);
         let frame = &mut self.frames[group.frame];
         (frame.files, frame.stack) = (x.files, x.stack);
         self.impatience += spent;
@@ -368,7 +368,7 @@ impl Pack {
             }
             event::FAULT => {
                 let trap = trap.unwrap_or(LaneTrap { trap: Trap::Trap, lane: None });
-                return Step::Fault(trap, group.pc);
+                return Step::Fault(trap, trap_at.unwrap_or(group.pc));
             }
             _ => {}
         }
@@ -701,20 +701,4 @@ fn interpret<W: Watch>(
         }
         at = next;
     }
-}
-
-/// Runs operations from `pc` until one returns an event, and leaves `pc` at that operation, or until the operation before
-/// `end` is done.
-pub(super) fn interpret_until(x: &mut Exec<'_>, ops: &[Op], pc: &mut u32, end: u32) -> Option<u32> {
-    while *pc < end {
-        let op = &ops[*pc as usize];
-        x.at = *pc;
-        // SAFETY: as above.
-        let next = unsafe { (op.execute)(x, op.operation(), *pc) };
-        if next >= event::FIRST {
-            return Some(next);
-        }
-        *pc = next;
-    }
-    None
 }

@@ -6,7 +6,7 @@
 //! in the frame from one instruction to the next. A call runs until its lanes are back.
 
 use super::frame::Frame;
-use super::pack::{Group, Pack, Step, Wait, interpret_until};
+use super::pack::{Group, Pack, Step, Wait};
 use super::watch::{Nobody, Others, Unwatched};
 use crate::common::Common;
 use crate::compiled::list_bytes;
@@ -14,6 +14,7 @@ use crate::exec::{Awaited, Exec, Grid, LaneTrap, event};
 use crate::fault::Trap;
 use crate::image::places::Home;
 use crate::lanes::{EMPTY, Files, LANES, Lane, Mask, PlaneId};
+use crate::ops::control::run_until;
 use std::ops::Range;
 
 /// Operations of a callee between two questions whether the launch goes on.
@@ -167,7 +168,7 @@ impl Pack {
         (x.local_base, x.stack) = (*local_base, std::mem::take(stack));
         (x.issued, x.fuel, x.expired) = (self.issued, i64::MAX / 2, expired);
         x.set_mask(mask);
-        let ended = interpret_until(&mut x, &grid.image.ops, pc, end);
+        let ended = run_until(&mut x, &grid.image.ops, pc, end);
         if ended == Some(event::YIELD) {
             *pc = x.resume;
         }

@@ -10,6 +10,7 @@ use crate::common::Common;
 use crate::exec::{Awaited, Exec, Grid, LaneTrap, event};
 use crate::fault::Trap;
 use crate::image::Meta;
+use crate::lanes::Files;
 use crate::operation::Operation;
 
 /// How often a wait with a time limit asks before it gives up, while others run.
@@ -100,7 +101,7 @@ impl Pack {
                     step > 0
                 }
                 event::FAULT => {
-                    fault = x.trap.take();
+                    fault = x.trap.take().map(|trap| (trap, x.trap_at.unwrap_or(pc)));
                     true
                 }
                 // The run loop executes the operation again, and acts on what it says.
@@ -121,8 +122,8 @@ impl Pack {
         self.issued = x.issued;
         let awaited = x.awaited;
         self.awaited = awaited.map(|awaited| (awaited, pc));
-        if let Some(trap) = fault {
-            return Err((trap, pc));
+        if let Some(fault) = fault {
+            return Err(fault);
         }
         // Time comes by itself.
         let comes = matches!(awaited, Some(Awaited::Time { .. }));
@@ -133,6 +134,17 @@ impl Pack {
             (wait, _) => *wait = Wait::Ready,
         }
         Ok(!same)
+    }
+
+    /// Does something about asynchronous operations of the cluster.
+    pub(super) fn perform(
+        &mut self,
+        grid: &Grid<'_>,
+        common: &mut Common,
+        act: impl FnOnce(&mut Exec<'_>) -> Result<(), LaneTrap>,
+    ) -> Result<(), Raised> {
+        let mut x = Exec::new(Files::default(), grid, &mut self.threads, common);
+        act(&mut x).map_err(|trap| (trap, x.trap_at.unwrap_or(0)))
     }
 
     /// The trap of a group that waits for what can never come: for the end of a phase of an mbarrier, or for the cluster.

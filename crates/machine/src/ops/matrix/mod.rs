@@ -10,7 +10,8 @@
 //!
 //! How matrices lie in registers and in memory, [`crate::matrix`] knows; what one element of D is, `numerics::tensor`.
 //!
-//! `wgmma` multiplies when it is issued. Its four warps meet first, so that none of them goes on to overwrite what
+//! `wgmma` multiplies when it is executed, which is when it is issued unless somebody asks otherwise
+//! ([`crate::asynchrony`]). Its four warps meet first, so that none of them goes on to overwrite what
 //! another has yet to read; beyond that each computes its own 16 rows of D.
 
 mod lanes;

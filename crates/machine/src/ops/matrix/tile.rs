@@ -97,11 +97,13 @@ impl Tile {
 /// Bytes that lie side by side whatever the descriptor says.
 pub(super) const CHUNK: usize = 16;
 
-/// Bytes of shared memory that lie side by side.
+/// Bytes of shared memory that lie side by side, as the async proxy sees them.
 fn chunk(x: &Exec<'_>, address: u32) -> Result<[u8; CHUNK], u32> {
     let start = address.checked_sub(x.grid.shared_start).ok_or(address)? as usize;
     let bytes = x.shared.get(start..start + CHUNK).ok_or(address)?;
-    Ok(bytes.try_into().unwrap_or([0; CHUNK]))
+    let mut chunk = bytes.try_into().unwrap_or([0; CHUNK]);
+    x.pending.proxy.read((x.threads.rank as usize, start), &mut chunk);
+    Ok(chunk)
 }
 
 /// Element `index` of `bytes` each.
