@@ -32,8 +32,8 @@ pub mod tensor;
 pub mod texture;
 pub mod value;
 
-pub use ptxas::Level;
 use machine::Asynchrony;
+pub use ptxas::Level;
 use std::path::Path;
 
 /// Runs every case of a file under every schedule; its program is in `ptx`, which may be the file itself.

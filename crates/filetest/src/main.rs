@@ -123,7 +123,10 @@ fn alone(file: &Path, arguments: &Arguments, record: bool) -> Result<bool, Strin
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
     let engine = if arguments.engine == Engine::CudaSass { "cuda-sass" } else { "cuda" };
-    command.args(["--engine", engine, &format!("-O{}", arguments.optimise)]).args(record.then_some("--record")).arg(file);
+    command
+        .args(["--engine", engine, &format!("-O{}", arguments.optimise)])
+        .args(record.then_some("--record"))
+        .arg(file);
     // It says itself how many files failed, where there is one.
     let output =
         command.stdin(Stdio::null()).stderr(Stdio::null()).output().map_err(|error| error.to_string())?;

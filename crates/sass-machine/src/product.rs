@@ -13,7 +13,7 @@ fn bits(operand: Operand) -> usize {
         Operand::Tf32 => 32,
         Operand::F16 | Operand::Bf16 => 16,
         Operand::F64 => 64,
-        Operand::S4 | Operand::U4 => 4,
+        Operand::S4 | Operand::U4 | Operand::PackedE2m1 => 4,
         Operand::B1 => 1,
         Operand::E4m3
         | Operand::E5m2

@@ -22,7 +22,7 @@ pub(crate) fn entry_point(
         return Err(Error::INVALID_VALUE);
     }
     driver_api::initialise()?;
-    let per_thread = flags == cudaEnableDefault.into() && driver_api::per_thread();
+    let per_thread = flags == u64::from(cudaEnableDefault) && driver_api::per_thread();
     let flags = if per_thread { cudaEnablePerThreadDefaultStream.into() } else { flags };
     let mut answer = driver_api::sys::CU_GET_PROC_ADDRESS_SUCCESS;
     // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.

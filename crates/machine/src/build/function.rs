@@ -40,7 +40,11 @@ pub(super) fn build<'a>(
     let ir::Function { module, id, body, .. } = *function;
     let cfg = Cfg::new(function);
     // A debugger changes registers lane by lane; what is issued later finds values of all lanes in planes.
-    let shapes = if purpose.keeps_registers() { Shapes::unknown(function) } else { Shapes::new(function, &cfg, order) };
+    let shapes = if purpose.keeps_registers() {
+        Shapes::unknown(function)
+    } else {
+        Shapes::new(function, &cfg, order)
+    };
     let warps = image.warps;
     let (frame, code) = (Frame::draft(warps, &[]), Code::new(image, function));
     let mut decoder =
