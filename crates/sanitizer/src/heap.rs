@@ -173,12 +173,12 @@ impl Detector {
     pub(crate) fn look_for_freed(&mut self, launch: usize, issue: &Issue<'_>) {
         issue.each_warp(|event| {
             let Some(access) = &event.access else { return };
-            let lanes = lanes_of(event.mask).map(|lane| (lane, access.addresses[lane as usize]));
+            let mut lanes = lanes_of(event.mask).map(|lane| (lane, access.addresses[lane as usize]));
             let freed = |&(_, address): &(u32, u64)| {
                 matches!(access.space, SpaceKind::Global | SpaceKind::Generic)
                     && self.pooled.iter().any(|&(start, bytes)| (start..start + bytes).contains(&address))
             };
-            let Some((lane, address)) = lanes.filter(freed).next() else { return };
+            let Some((lane, address)) = lanes.find(freed) else { return };
             let who = self.who(launch, event.block, event.warp, (event.function, event.instruction));
             let actor = diagnose::actor_at(self, who, 1 << lane, "access".to_owned());
             let (bytes, access) = (access.bytes.into(), access.access);

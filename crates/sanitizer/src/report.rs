@@ -264,7 +264,7 @@ impl Report {
             for call in &actor.location.inlined {
                 let _ = write!(text, "\n    inlined at {}", call.at);
             }
-            let told = std::mem::replace(&mut host, &actor.host) == &actor.host;
+            let told = *std::mem::replace(&mut host, &actor.host) == actor.host;
             for (at, frame) in actor.host.iter().enumerate().filter(|_| !told) {
                 let _ = write!(text, "\n    {} {frame}", if at == 0 { "launched by" } else { "         in" });
             }

@@ -69,6 +69,6 @@ impl SharedMatrix {
     fn address(&self, offset: u32) -> u32 {
         let address = self.start.wrapping_add(offset);
         let pattern = (address >> 7).wrapping_sub(self.base_offset) & (self.width / self.atom - 1);
-        address ^ pattern * self.atom
+        address ^ (pattern * self.atom)
     }
 }

@@ -93,10 +93,13 @@ pub(crate) enum Failure {
 /// A texel's place: column, row, slice or layer.
 type Position = [u32; 3];
 
+/// Who hears of bytes that are read: of the address and how many.
+pub(crate) type Seen<'a> = &'a dyn Fn(u64, u64);
+
 /// What one lookup works with.
 struct Unit<'a> {
     memory: &'a View<'a>,
-    seen: Option<&'a dyn Fn(u64, u64)>,
+    seen: Option<Seen<'a>>,
     texels: &'a Texels,
     sampler: &'a Sampler,
     lookup: &'a Lookup,
@@ -126,7 +129,7 @@ impl Lookup {
     /// `seen` hears of the bytes that are read.
     pub(crate) fn run(
         &self,
-        (memory, seen): (&View<'_>, Option<&dyn Fn(u64, u64)>),
+        (memory, seen): (&View<'_>, Option<Seen<'_>>),
         texels: &Texels,
         sampler: &Sampler,
         request: &Request,

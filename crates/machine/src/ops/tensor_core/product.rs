@@ -97,34 +97,27 @@ impl Tile {
     ) -> Result<Vec<Element>, Trap> {
         let mut matrix = vec![self.operand.decode(0); (lines * length) as usize];
         let held = held(self.operand);
-        let mut read = |address: u32, mut put: Box<dyn FnMut(&mut [Element], u32, Element) + '_>| {
+        let read = |address: u32| {
             let bytes = chunk(x, rank, address)
                 .map_err(|address| x.bad_access(SHARED_WINDOW + u64::from(address), 16, Access::Load))?;
-            for (j, element) in (0..).zip(elements(self.operand, bytes)) {
-                let element = if self.negated { self.operand.negate(element) } else { element };
-                put(&mut matrix, j, element);
-            }
-            Ok::<_, Trap>(())
+            let negated = |element| if self.negated { self.operand.negate(element) } else { element };
+            Ok::<_, Trap>(elements(self.operand, bytes).map(negated))
         };
         if self.transposed {
             for k in 0..length {
                 for line in (0..lines).step_by(held as usize) {
                     let across = (first + line) / held * 16;
-                    let put = move |matrix: &mut [Element], j: u32, element| {
-                        if line + j < lines {
-                            matrix[((line + j) * length + k) as usize] = element;
-                        }
-                    };
-                    read(self.matrix.mn_major(across, k), Box::new(put))?;
+                    for (line, element) in (line..lines).zip(read(self.matrix.mn_major(across, k))?) {
+                        matrix[(line * length + k) as usize] = element;
+                    }
                 }
             }
         } else {
             for line in 0..lines {
                 for k in (0..length).step_by(held as usize) {
-                    let put = move |matrix: &mut [Element], j: u32, element| {
-                        matrix[(line * length + k + j) as usize] = element;
-                    };
-                    read(self.matrix.k_major(first + line, k / held * 16), Box::new(put))?;
+                    for (k, element) in (k..).zip(read(self.matrix.k_major(first + line, k / held * 16))?) {
+                        matrix[(line * length + k) as usize] = element;
+                    }
                 }
             }
         }
