@@ -83,7 +83,8 @@ impl Numbers {
             };
             let special = (1 << fields.0) - 1;
             let e4m3_nan = fields.0 == 4 && bits & 0x7f == 0x7f;
-            if !(fields.2 && field == special) && !e4m3_nan {
+            let is_special = fields.2 && field == special || e4m3_nan;
+            if !is_special {
                 return bits;
             }
         }
@@ -134,8 +135,8 @@ fn sums_are_rounded_once() {
         // No instruction scales what has more than 8 bits.
         let blocks = if a_fields.bits() > 8 { 0 } else { [0, 1, 2, 4][numbers.next() as usize % 4] };
         let k = [4, 16, 32, 64][numbers.next() as usize % 4];
-        let format = if numbers.next() % 2 == 0 { Scale::Ue8m0 } else { Scale::Ue4m3 };
-        let wide = numbers.next() % 2 == 0;
+        let format = if numbers.next().is_multiple_of(2) { Scale::Ue8m0 } else { Scale::Ue4m3 };
+        let wide = numbers.next().is_multiple_of(2);
         let mut scales = || -> Vec<u8> {
             let of_format = |bits: u64| match format {
                 Scale::Ue8m0 if wide => bits as u8 % 255,
@@ -148,12 +149,12 @@ fn sums_are_rounded_once() {
         let a: Vec<u64> = (0..k).map(|_| numbers.finite(a_fields)).collect();
         let b: Vec<u64> = (0..k).map(|_| numbers.finite(b_fields)).collect();
         let c = numbers.finite(fields);
-        let input = if numbers.next() % 4 == 0 { (numbers.next() % 16) as u32 } else { 0 };
+        let input = if numbers.next().is_multiple_of(4) { (numbers.next() % 16) as u32 } else { 0 };
         let mut exact = fields.value(c) * power(-(input as i32));
         for (i, (a, b)) in a.iter().zip(&b).enumerate() {
             let mut term = a_fields.value(*a) * b_fields.value(*b);
-            if blocks > 0 {
-                let block = i / (k / blocks);
+            if let Some(length) = k.checked_div(blocks) {
+                let block = i / length;
                 term *= scale(format, of_a[block]) * scale(format, of_b[block]);
             }
             exact += term;

@@ -275,7 +275,7 @@ fn racy_kernels_and_their_clean_twins() {
     let written = folders.iter().flat_map(|folder| files(&root().join(folder))).map(beside);
     let files: Vec<_> = written.chain(by_nvcc("tests/sanitizer/nvcc")).filter(chosen).collect();
     assert!(!files.is_empty(), "there are no files");
-    let failures: Vec<String> = files.iter().flat_map(|file| judge(file)).collect();
+    let failures: Vec<String> = files.iter().flat_map(judge).collect();
     assert!(failures.is_empty(), "{} cases:\n{}", failures.len(), failures.join("\n\n"));
 }
 
