@@ -155,12 +155,15 @@ mod tests {
             ("-lineinfo -v --gpu-name=sm_90a a.ptx -o b.o", verbose.clone()),
             (
                 "-lineinfo -v --opt-level 0 --regAllocOptLevel=2 --gpu-name=sm_90a a.ptx -o b.o",
-                verbose.clone(),
+                Options { serial: true, ..verbose.clone() },
             ),
             ("-v --fmad=false -g --gpu-name=sm_90a a.ptx -o b.o", verbose.clone()),
             // XLA.
             ("-v a.ptx -o b.o -arch=sm_90a --warn-on-spills", verbose.clone()),
-            ("a.ptx -o b.o -arch=sm_90a -O0 --device-debug --generate-line-info", plain()),
+            (
+                "a.ptx -o b.o -arch=sm_90a -O0 --device-debug --generate-line-info",
+                Options { serial: true, ..plain() },
+            ),
             // nvcc 13: whole programs, parts of programs, for debuggers, with limits.
             ("-arch=sm_90a -m64 a.ptx -o b.o", plain()),
             ("-arch=sm_90a -m64 --compile-only a.ptx -o b.o", relocatable.clone()),
