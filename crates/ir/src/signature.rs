@@ -102,6 +102,8 @@ fn belongs_to_operand(form: FormId, spec: &SlotSpec) -> bool {
         || form.data().operands.iter().any(|operand| match operand.kind {
             OperandKind::Address { space: SpaceRule::Of(slot) | SpaceRule::Mbarrier(slot) } => is(slot),
             OperandKind::Vector { count: Count::Of(slot), .. } => is(slot),
+            // How many matrices there are, their registers tell.
+            OperandKind::Vector { count: Count::Fragment(_), .. } => is(Slot::Vec),
             _ => false,
         })
 }
