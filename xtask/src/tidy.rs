@@ -31,7 +31,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-memory-model", &["warploom-abi", "warploom-ir", "warploom-ptx"]),
     (
         "warploom-sanitizer",
-        &["warploom-abi", "warploom-debug-info", "warploom-machine", "warploom-memory-model", "warploom-ptx"],
+        &[
+            "warploom-abi",
+            "warploom-debug-info",
+            "warploom-ir",
+            "warploom-machine",
+            "warploom-memory-model",
+            "warploom-ptx",
+        ],
     ),
     (
         "warploom-debugger",
