@@ -134,7 +134,7 @@ fn sums_are_rounded_once() {
         };
         // No instruction scales what has more than 8 bits.
         let blocks = if a_fields.bits() > 8 { 0 } else { [0, 1, 2, 4][numbers.next() as usize % 4] };
-        let k = [4, 16, 32, 64][numbers.next() as usize % 4];
+        let k: usize = [4, 16, 32, 64][numbers.next() as usize % 4];
         let format = if numbers.next().is_multiple_of(2) { Scale::Ue8m0 } else { Scale::Ue4m3 };
         let wide = numbers.next().is_multiple_of(2);
         let mut scales = || -> Vec<u8> {
