@@ -1,6 +1,7 @@
 //! The detector: from accesses of warps to races and to reads of memory that nobody wrote.
 
 use crate::accessor::Accessor;
+use crate::candidates::Candidates;
 use crate::check::Checker;
 use crate::clock::{Clock, Time};
 use crate::diagnose;
@@ -15,7 +16,7 @@ use crate::report::{Checks, Misuse, Reports};
 use crate::runs::Run;
 use crate::shadow::{Cell, Entry, Extras, GRANULE, Location};
 use crate::site::{Action, DRIVER_READ, Site, SiteId, Sites};
-use crate::state::{Block, Failure, Group, Launch, Seen, Swap, Warp, with_own};
+use crate::state::{Block, Failure, Group, Launch, Reason, Seen, Swap, Warp, with_own};
 use crate::trail::{Record, Step, Trails};
 use machine::fault::Access;
 use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, WINDOW_SIZE};
@@ -43,6 +44,7 @@ pub(crate) struct Detector {
     pub(crate) forgives: usize,
     /// Of an analysis of locks, which knows no races of the run itself.
     pub(crate) locks: Option<Box<Locks>>,
+    pub(crate) candidates: Candidates,
     /// What threads did to synchronise, if that is recorded.
     trails: Option<Box<Trails>>,
     /// What was freed: start and bytes.
@@ -493,11 +495,12 @@ impl Detector {
         let key = target.key();
         let (home, scope, read, acquires) = (who.home, site.scope, who.site, site.acquires);
         let warp = self.warp(who);
-        let foreign = (location.thread.0, location.thread.1) != (home.cta, who.warp);
+        let inside = location.thread.0 == home.cta;
+        let foreign = !inside || location.thread.1 != who.warp;
         if !morally_strong || location.released.is_empty() {
             if foreign {
-                let why = if morally_strong { Failure::NoRelease } else { Failure::Scope };
-                warp.failure = Some((read, why));
+                let why = if morally_strong { Reason::NoRelease } else { Reason::Scope };
+                warp.fails(read, Failure { why, inside });
             }
             return;
         }
@@ -507,8 +510,8 @@ impl Detector {
                 && (seen.acquired || !acquires)
                 && Arc::ptr_eq(&seen.released, &location.released)
         };
-        let inside = |group: &&Group| group.mask & lanes != 0;
-        if warp.groups.iter().filter(inside).all(|group| group.seen.iter().any(known)) {
+        let reads = |group: &&Group| group.mask & lanes != 0;
+        if warp.groups.iter().filter(reads).all(|group| group.seen.iter().any(known)) {
             return;
         }
         warp.update(lanes, |group| {
@@ -517,7 +520,10 @@ impl Detector {
             group.see(home, Seen { address: key, released, site: read, acquired: acquires, fenced: false });
         });
         if acquires && foreign {
-            warp.failure = (!location.released.reaches(home, scope)).then_some((read, Failure::Scope));
+            match location.released.reaches(home, scope) {
+                true => warp.succeeds(),
+                false => warp.fails(read, Failure { why: Reason::Scope, inside }),
+            }
         }
     }
 

@@ -2,18 +2,20 @@
 
 use crate::clock::Time;
 use crate::detector::{Detector, Target, Who};
+use crate::knowledge::Knowledge;
 use crate::litmus;
 use crate::products::Lack;
 use crate::race::{Conflict, Why};
 use crate::report::{Actor, Allocation, Misuse, Report};
 use crate::shadow::Entry;
-use crate::site::{Action, DRIVER, Site};
-use crate::state::{Failure, home_of, launch_of};
+use crate::site::{Action, DRIVER, Site, SiteId};
+use crate::state::{Group, Reason, Seen, home_of, launch_of};
 use abi::names::demangled;
 use machine::Location;
 use machine::fault::Access;
 use machine::observe::{Lanes, Placed};
 use memory_model::event::{Order, Scope};
+use std::sync::Arc;
 
 /// What is missing between two accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,16 +210,19 @@ fn missing(detector: &mut Detector, who: Who, conflict: &Conflict) -> (Missing, 
     if same_warp && earlier.time == later.time && earlier.site() == later.site() {
         return (Missing::SameInstruction, None);
     }
-    // A flag that was read, and did not help.
+    // A flag that was read, and did not help: before all others one that carried what is not known.
     let lane = first_lane(later.lanes);
+    if let Some((site, fenced)) = lost(detector, who, lane, earlier) {
+        return (if fenced { Missing::Scope } else { Missing::Acquire }, line_of(detector, site));
+    }
     let warp = detector.warp(who);
-    let (failure, barrier) = (warp.failure, warp.barrier);
+    let (failure, barrier) = (warp.failure(same_cta), warp.barrier);
     let seen = warp.group(lane).seen.iter().rev().find(|seen| !seen.acquired);
     if let Some((site, fenced)) = seen.map(|seen| (seen.site, seen.fenced)) {
         return (if fenced { Missing::Scope } else { Missing::Acquire }, line_of(detector, site));
     }
-    if let Some((site, why)) = failure.filter(|_| !same_warp) {
-        let missing = if why == Failure::Scope { Missing::Scope } else { Missing::Release };
+    if let Some((site, failure)) = failure.filter(|_| !same_warp) {
+        let missing = if failure.why == Reason::Scope { Missing::Scope } else { Missing::Release };
         return (missing, line_of(detector, site));
     }
     if same_warp {
@@ -235,6 +240,29 @@ fn missing(detector: &mut Detector, who: Who, conflict: &Conflict) -> (Missing, 
         };
     }
     (Missing::Synchronisation, None)
+}
+
+/// A read of a flag that carried an earlier access, and did not pass it on to a lane: its own, or that of a thread of its CTA that
+/// it has heard of since, as where thread 0 reads a counter and a barrier follows. With it whether a fence follows, which then is
+/// of too narrow a scope.
+fn lost(detector: &mut Detector, who: Who, lane: u32, earlier: &Entry) -> Option<(SiteId, bool)> {
+    let (warp, of) = thread_of(detector, who, earlier, lane);
+    let clock = Arc::clone(&detector.warp(who).group(lane).knowledge.generic);
+    let carried = |seen: &&Seen| {
+        let mut knowledge = Knowledge::default();
+        seen.released.acquire(who.home, Scope::Sys, &mut knowledge);
+        !seen.acquired && knowledge.generic.lane(earlier.cta, warp, of) >= earlier.time
+    };
+    let of_group = |group: &Group| group.seen.iter().rev().find(carried).map(|seen| (seen.site, seen.fenced));
+    let block = detector.block(who.launch, who.block);
+    let own = of_group(block.warps[usize::from(who.warp)].group(lane));
+    let others = || {
+        block.warps.iter().enumerate().flat_map(|(warp, of)| of.groups.iter().map(move |group| (warp, group)))
+    };
+    let heard = |&(warp, group): &(usize, &Group)| {
+        clock.lane(who.home.cta, warp as u16, first_lane(group.mask)) >= earlier.time
+    };
+    own.or_else(|| others().filter(heard).find_map(|(_, group)| of_group(group)))
 }
 
 pub(crate) fn place(target: Target) -> String {

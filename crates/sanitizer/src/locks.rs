@@ -16,7 +16,6 @@
 use crate::clock::{Clock, Time, join};
 use crate::knowledge::Knowledge;
 use crate::observed::Thread;
-use crate::predict::Candidate;
 use crate::site::SiteId;
 use machine::fault::Access;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -150,9 +149,6 @@ pub(crate) struct Locks {
     tries: FxHashMap<Thread, u64>,
     /// What compare-and-swaps have found that are not decided yet.
     pub(crate) found: FxHashMap<(u32, u16), Box<[Option<u64>; 32]>>,
-    pub(crate) candidates: Vec<Candidate>,
-    /// Launches of which nothing more is predicted: a race was found already.
-    pub(crate) decided: FxHashSet<usize>,
     /// Launches in which a thread has held two locks at once.
     pub(crate) nested: FxHashSet<usize>,
     /// Locations that were no locks after all, but had been taken for ones for more than a section.
@@ -527,8 +523,7 @@ impl Locks {
         self.over.retain(|thread, _| !ctas.contains(&thread.0));
         self.found.retain(|(cta, _), _| !ctas.contains(cta));
         if alone {
-            let candidates = std::mem::take(&mut self.candidates);
-            *self = Self { candidates, ..Self::default() };
+            *self = Self::default();
         }
     }
 }

@@ -105,15 +105,17 @@ impl Detector {
         let (time, new) = (self.time, Poll::new(who, lanes, None));
         let known = self.extras_of(target, site.element, |extra| extra.poll(&new, time));
         if let Some(failure) = known.and_then(|known| known.failure) {
-            self.warp(who).failure = Some((who.site, failure));
+            self.warp(who).fails(who.site, failure);
         }
         known.is_some()
     }
 
     /// Remembers a strong read of lanes.
     pub(crate) fn note_poll(&mut self, who: Who, lanes: u32, site: &Site, target: Target) {
-        let failure = self.warp(who).failure.filter(|(site, _)| *site == who.site);
-        let new = Poll::new(who, lanes, failure.map(|(_, failure)| failure));
+        let warp = self.warp(who);
+        let mut failures = [false, true].into_iter().filter_map(|inside| warp.failure(inside));
+        let failure = failures.find(|(site, _)| *site == who.site).map(|(_, failure)| failure);
+        let new = Poll::new(who, lanes, failure);
         self.extras_of(target, site.element, |extra| {
             extra.note_poll(new);
             Some(new)

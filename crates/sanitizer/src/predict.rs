@@ -11,6 +11,7 @@
 //! race detection, 2003). That proves nothing: what a section has read may have told that the other one is over.
 
 use crate::accessor::Accessor;
+use crate::candidates::Candidate;
 use crate::detector::{Detector, Target, Who, lanes_of};
 use crate::diagnose;
 use crate::locks::{Locks, Section};
@@ -19,22 +20,6 @@ use crate::race::{Class, Conflict};
 use crate::report::{PREDICTED, Report, UNDISCIPLINED};
 use crate::shadow::Entry;
 use std::collections::BTreeSet;
-
-/// Something to tell when the launch is over, if its locks are locks then.
-#[derive(Clone, Debug)]
-pub(crate) struct Candidate {
-    launch: usize,
-    class: Class,
-    /// The instructions of the later and the earlier access.
-    sites: (u32, u32),
-    report: Report,
-    count: u64,
-    /// Locks that one of both is under.
-    locks: BTreeSet<u64>,
-}
-
-/// Candidates that are kept.
-const MOST: usize = 256;
 
 impl Locks {
     /// What an access is to an earlier one that conflicts with it and is not ordered before it without locks, and a thread
@@ -85,8 +70,7 @@ fn first_of(entry: &Entry, property: impl Fn(Thread) -> bool) -> Option<Thread> 
 impl Detector {
     /// Two accesses that no order but that of sections keeps apart.
     pub(crate) fn suspect(&mut self, who: Who, conflict: &Conflict, target: Target, bytes: u64) {
-        let Some(locks) = self.locks.as_deref() else { return };
-        let (launch, decided) = (who.launch, locks.decided.contains(&who.launch));
+        let (launch, decided) = (who.launch, self.candidates.is_decided(who.launch));
         let class = match conflict.class {
             // It may keep no discipline, too.
             Class::Predicted if decided || !self.checks.predict => Class::Undisciplined,
@@ -97,34 +81,18 @@ impl Detector {
         }
         let conflict = &Conflict { class, ..*conflict };
         let sites = (conflict.later.site(), conflict.earlier.site());
-        let mut locks = std::mem::take(&mut self.locks);
-        if let Some(locks) = locks.as_deref_mut() {
-            if class <= Class::Predicted {
-                // What comes behind a race may not come at all in another order.
-                locks.decided.insert(launch);
-            }
-            let same =
-                |known: &&mut Candidate| (known.launch, known.class, known.sites) == (launch, class, sites);
-            let full = locks.candidates.len() >= MOST;
-            match locks.candidates.iter_mut().find(same) {
-                Some(known) => known.count += 1,
-                None if class == Class::Happened || full => {}
-                None => {
-                    let candidate = self.candidate(locks, who, conflict, (target, bytes));
-                    locks.candidates.extend(candidate);
-                }
-            }
+        if class <= Class::Predicted {
+            // What comes behind a race may not come at all in another order.
+            self.candidates.decide(launch);
         }
-        self.locks = locks;
+        if class != Class::Happened && self.candidates.is_new(launch, class, sites) {
+            let candidate = self.candidate(who, conflict, (target, bytes));
+            self.candidates.add(candidate);
+        }
     }
 
-    fn candidate(
-        &self,
-        locks: &Locks,
-        who: Who,
-        conflict: &Conflict,
-        (target, bytes): (Target, u64),
-    ) -> Option<Candidate> {
+    fn candidate(&self, who: Who, conflict: &Conflict, (target, bytes): (Target, u64)) -> Option<Candidate> {
+        let locks = self.locks.as_deref()?;
         let (class, sites) = (conflict.class, (conflict.later.site(), conflict.earlier.site()));
         let thread = |entry: &Entry| {
             let warp = entry.agent().unwrap_or(entry.warps.trailing_zeros() as u16);
@@ -196,11 +164,6 @@ impl Detector {
         let (ctas, alone) =
             (of.first..of.first + of.ctas(), self.launches.iter().all(|of| of.ended.is_some()));
         let Some(locks) = self.locks.as_deref_mut() else { return Vec::new() };
-        let (of_launch, others) = std::mem::take(&mut locks.candidates)
-            .into_iter()
-            .partition(|candidate: &Candidate| candidate.launch == launch);
-        locks.candidates = others;
-        let of_launch: Vec<Candidate> = of_launch;
         // Where something was taken for a lock that is none, what was ordered by values was not seen to be.
         let sound = locks.mistaken.is_empty();
         let predicts = sound && !locks.nested.contains(&launch);
@@ -209,7 +172,7 @@ impl Detector {
             Class::Happened => false,
             Class::Undisciplined => sound && candidate.locks.iter().any(|lock| locks.is_shared(*lock)),
         };
-        let kept = of_launch.into_iter().filter(holds);
+        let kept = self.candidates.take(launch).into_iter().filter(holds);
         let told = kept.map(|candidate| (candidate.sites, candidate.count, candidate.report)).collect();
         locks.launch_done(ctas, alone);
         told

@@ -53,13 +53,21 @@ impl Group {
     }
 }
 
-/// Why the last read of a flag did not synchronise.
+/// Why a read of a flag did not synchronise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub(crate) enum Reason {
     /// What was read carried no release.
     NoRelease,
     /// The scopes do not contain one another's threads.
     Scope,
+}
+
+/// A read of a flag that did not synchronise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) why: Reason,
+    /// Whether who wrote the flag is of the reader's own CTA, which says nothing of what other CTAs have done.
+    pub(crate) inside: bool,
 }
 
 /// A compare-and-swap: generic addresses of lanes.
@@ -81,7 +89,8 @@ pub(crate) struct Warp {
     pub(crate) commits: [Commits; 3],
     /// The CTA barrier that it waited at last, and when.
     pub(crate) barrier: Option<(usize, Time)>,
-    pub(crate) failure: Option<(SiteId, Failure)>,
+    /// The last reads of flags that did not synchronise: of what other CTAs have written, and of what this one has.
+    failures: [Option<(SiteId, Failure)>; 2],
     /// The compare-and-swap that has been announced and not yet decided.
     pub(crate) swap: Option<Swap>,
     /// Where the last `cp.async` reads from.
@@ -109,11 +118,26 @@ impl Warp {
             exited: 0,
             commits: Default::default(),
             barrier: None,
-            failure: None,
+            failures: [None; 2],
             swap: None,
             source: Vec::new(),
             products: Products::default(),
         }
+    }
+
+    /// A read of a flag does not synchronise.
+    pub(crate) fn fails(&mut self, read: SiteId, failure: Failure) {
+        self.failures[usize::from(failure.inside)] = Some((read, failure));
+    }
+
+    /// The last read of a flag that did not synchronise, by whether its own CTA had written that.
+    pub(crate) fn failure(&self, inside: bool) -> Option<(SiteId, Failure)> {
+        self.failures[usize::from(inside)]
+    }
+
+    /// A read of a flag of another CTA synchronises.
+    pub(crate) fn succeeds(&mut self) {
+        self.failures = [None; 2];
     }
 
     /// The group of a lane.

@@ -16,7 +16,7 @@ use crate::row::{ROW, Row, is_aligned};
 use crate::runs::{Gathered, Scattered, each_lane};
 use crate::shadow::{Cell, Entry, GRANULE, Kind, Location};
 use crate::site::Site;
-use crate::state::{Block, Failure, Group};
+use crate::state::{Block, Failure, Group, Reason};
 use crate::trail::Step;
 use machine::fault::Access;
 use machine::memory::SHARED_WINDOW;
@@ -108,7 +108,7 @@ impl Detector {
             self.tick();
         }
         if let Some(failure) = done.why {
-            self.warp(who).failure = Some((who.site, failure));
+            self.warp(who).fails(who.site, failure);
         }
     }
 
@@ -138,7 +138,8 @@ impl Detector {
         if let Some(begin) = begin {
             let foreign;
             (rest, foreign) = checker.count(shared, (each_lane(access.addresses, mask), begin), kind, &by);
-            done.why = (foreign && site.seen && by.access == Access::Atomic).then_some(Failure::NoRelease);
+            done.why = (foreign && site.seen && by.access == Access::Atomic)
+                .then_some(Failure { why: Reason::NoRelease, inside: true });
         }
         if rest == 0 {
             return (done, 0);
@@ -194,6 +195,7 @@ impl Checker<'_> {
         let mut done = Done::default();
         let seen = reads && by.site.seen;
         let is_foreign = |(cta, warp, _): Thread| (cta, warp) != (thread.0, thread.1);
+        let failure = |writer, why| Failure { why, inside: writer == thread.0 };
         let poll = Poll { cta: thread.0, warp: by.warp, lanes, site: by.entry.site(), failure: None };
         let mut again = |at| self.extras.cell_with_extra(row, at).1?.poll(&poll, by.entry.time);
         if !writes && cells.clone().all(|at| again(at).is_some()) {
@@ -211,7 +213,8 @@ impl Checker<'_> {
             };
             match steady {
                 Some((_, location)) if cells.len() == 1 => {
-                    done.why = (seen && is_foreign(location.thread)).then_some(Failure::NoRelease);
+                    done.why = (seen && is_foreign(location.thread))
+                        .then_some(failure(location.thread.0, Reason::NoRelease));
                     (location.writer, location.thread) = (by.home, thread);
                     done.steady = true;
                     return Some(done);
@@ -242,7 +245,7 @@ impl Checker<'_> {
         }
         if let Some((before, strong)) = before.filter(|_| reads) {
             if seen && is_foreign(before.0) {
-                done.why = Some(if strong { Failure::NoRelease } else { Failure::Scope });
+                done.why = Some(failure(before.0.0, if strong { Reason::NoRelease } else { Reason::Scope }));
             }
             let reader = (by.home.cta, by.warp, lanes);
             let observed = Observed { write: before, reader, time: by.entry.time, atomic: writes };
