@@ -274,7 +274,9 @@ impl Detector {
                 checker.run(block.rows(place, run.end()), &run, by);
             }
             Target::Global(address) => {
-                let mut rest = Some(Run { address, ..run });
+                let run = Run { address, ..run };
+                checker.unlist(global, (address, run.end().max(address + 1) - 1));
+                let mut rest = Some(run);
                 while let Some(run) = rest {
                     let (first, behind) = run.cut((run.address | (PAGE - 1)) + 1);
                     rest = behind;
@@ -564,10 +566,13 @@ impl Detector {
     }
 
     fn with_cell<T>(&mut self, target: Target, act: impl FnOnce(&mut Extras, &mut Cell) -> T) -> Option<T> {
-        let Self { blocks, global, extras, launches, .. } = self;
+        let Self { blocks, global, extras, sites, launches, .. } = self;
         let (row, at) = match target {
             Target::Private => return None,
-            Target::Global(address) => (global.row(address), address),
+            Target::Global(address) => {
+                Checker::new(extras, sites, launches).unlist(global, (address, address));
+                (global.row(address), address)
+            }
             Target::Shared(cta, place) => {
                 let block = block_of(blocks, launches, cta);
                 (&mut block.rows(place, place + GRANULE)[0], place)

@@ -2,6 +2,7 @@
 //! whole has one row that stands for all.
 
 use crate::clock::Time;
+use crate::listed::Listed;
 use crate::row::{ROW, Row};
 use crate::shadow::{Cell, Extras, GRANULE};
 use rustc_hash::FxHashMap;
@@ -15,18 +16,20 @@ const ROWS: usize = (PAGE / ROW) as usize;
 enum Page {
     /// All rows are like this one, which has neither cells nor other reads.
     Whole(Row),
+    /// The same, of which [reads are listed](crate::listed).
+    Listed(Row),
     Rows(Box<[Row; ROWS]>),
 }
 
 impl Page {
     fn rows(&mut self) -> &mut [Row; ROWS] {
-        if let Self::Whole(row) = *self {
+        if let Self::Whole(row) | Self::Listed(row) = *self {
             let rows = vec![row; ROWS].try_into();
             *self = Self::Rows(rows.expect("the vector has as many rows as a page"));
         }
         match self {
             Self::Rows(rows) => rows,
-            Self::Whole(_) => unreachable!("it has just been divided"),
+            Self::Whole(_) | Self::Listed(_) => unreachable!("it has just been divided"),
         }
     }
 }
@@ -37,6 +40,7 @@ pub(crate) struct Global {
     pages: FxHashMap<u64, Page>,
     /// Pages that are not there and that nobody has written: the first, and that behind the last.
     fresh: BTreeMap<u64, u64>,
+    pub(crate) listed: Listed,
 }
 
 impl Global {
@@ -67,7 +71,7 @@ impl Global {
     pub(crate) fn page(&mut self, number: u64) -> &mut [Row; ROWS] {
         match self.made(number) {
             Page::Rows(rows) => rows,
-            page @ Page::Whole(_) => page.rows(),
+            page @ (Page::Whole(_) | Page::Listed(_)) => page.rows(),
         }
     }
 
@@ -75,8 +79,37 @@ impl Global {
     pub(crate) fn whole(&mut self, number: u64) -> Option<&mut Row> {
         match self.made(number) {
             Page::Whole(row) => Some(row),
-            Page::Rows(_) => None,
+            Page::Rows(_) | Page::Listed(_) => None,
         }
+    }
+
+    /// Whether reads of a page are listed.
+    pub(crate) fn has_listed(&self, number: u64) -> bool {
+        matches!(self.pages.get(&number), Some(Page::Listed(_)))
+    }
+
+    /// Has a page listed, if one row stands for it, all of it was written, and that is known to who knows everybody up to a
+    /// time. When it was written, and whether it was not listed before.
+    pub(crate) fn begin_listing(&mut self, number: u64, everyone: Time) -> Option<(Time, bool)> {
+        let page = self.made(number);
+        let (row, new) = match page {
+            Page::Whole(row) => (*row, true),
+            Page::Listed(row) => (*row, false),
+            Page::Rows(_) => return None,
+        };
+        let time = row.write.entry.time;
+        if row.unwritten || time > everyone {
+            return None;
+        }
+        *page = Page::Listed(row);
+        Some((time, new))
+    }
+
+    /// A page is no longer listed. Whether it was.
+    pub(crate) fn end_listing(&mut self, number: u64) -> bool {
+        let Some(page @ Page::Listed(_)) = self.pages.get_mut(&number) else { return false };
+        page.rows();
+        true
     }
 
     #[inline(always)]
@@ -98,6 +131,8 @@ impl Global {
         for number in self.present(first, behind) {
             match self.made(number) {
                 Page::Whole(row) => row.unwritten = false,
+                // It was written.
+                Page::Listed(_) => {}
                 Page::Rows(rows) => rows.iter_mut().for_each(|row| extras.mark_written(row)),
             }
         }

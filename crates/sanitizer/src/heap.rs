@@ -1,6 +1,7 @@
 //! Allocations: which bytes nobody has written, what was freed, what has leaked. And what the driver copies.
 
 use crate::accessor::Accessor;
+use crate::check::Checker;
 use crate::detector::{Detector, Target, Who, lanes_of};
 use crate::diagnose;
 use crate::knowledge::Knowledge;
@@ -26,11 +27,19 @@ impl Detector {
         self.reports.allocations.insert(address, (bytes, by_device));
         self.freed.retain(|&(start, size)| start + size <= address || address + bytes <= start);
         self.pooled.retain(|&(start, size)| start + size <= address || address + bytes <= start);
+        self.unlist(address, bytes);
         self.global.reset(&mut self.extras, address, bytes, !self.checks.init);
+    }
+
+    /// Reads of a range are listed no longer.
+    fn unlist(&mut self, address: u64, bytes: u64) {
+        let last = address.saturating_add(bytes.max(1) - 1);
+        Checker::new(&mut self.extras, &self.sites, &self.launches).unlist(&mut self.global, (address, last));
     }
 
     pub(crate) fn freed(&mut self, address: u64) {
         if let Some((bytes, _)) = self.reports.allocations.remove(&address) {
+            self.unlist(address, bytes);
             self.global.reset(&mut self.extras, address, bytes, true);
             self.freed.push((address, bytes));
             if self.freed.len() > FREED {
@@ -85,6 +94,7 @@ impl Detector {
             return written;
         }
         for at in ranges.iter().flat_map(|&(start, end)| start..end) {
+            self.unlist(at, 1);
             if self.global.written_since(&mut self.extras, at, began) {
                 continue;
             }
@@ -104,6 +114,7 @@ impl Detector {
         // Whatever is launched from now on comes after it; what is remembered is remembered of cells.
         for &(at, bytes, _) in written {
             let (start, end) = (at - at % GRANULE, (at + bytes).next_multiple_of(GRANULE));
+            self.unlist(start, end - start);
             self.global.reset(&mut self.extras, start, end - start, true);
         }
     }

@@ -5,6 +5,7 @@
 
 use crate::clock::Time;
 use crate::detector::{Detector, Target, Who};
+use crate::global::Global;
 use crate::race::STRONG;
 use crate::row::{ROW, Row, is_aligned};
 use crate::shadow::{Cell, Extra, GRANULE};
@@ -79,6 +80,7 @@ impl Detector {
         let Self { blocks, global, extras, .. } = self;
         let (row, at): (&mut Row, u64) = match target {
             Target::Private => return None,
+            Target::Global(address) if global.is_listed(Global::page_of(address)) => return None,
             Target::Global(address) => (global.row(address), address),
             Target::Shared(cta, place) => {
                 let rows = &mut blocks.get_mut(&cta)?.shared;

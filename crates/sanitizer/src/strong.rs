@@ -148,7 +148,10 @@ impl Detector {
         let (mut steady, mut last) = (false, None);
         for &(lanes, address) in gathered.all() {
             let (row, place) = match target_of(launch, who, access.space, address) {
-                Target::Global(address) if address < SHARED_WINDOW => (Some(global.row(address)), address),
+                Target::Global(address) if address < SHARED_WINDOW => {
+                    checker.unlist(global, (address, address));
+                    (Some(global.row(address)), address)
+                }
                 Target::Shared(cta, place) if cta == who.home.cta => {
                     last = Some((place / ROW) as usize);
                     (shared.get_mut((place / ROW) as usize), place)

@@ -102,13 +102,29 @@ impl Detector {
                     false => HalfWarps::default(),
                 };
                 let mut scattered = None;
+                // What one page of listed reads has, all of the warp's are tried for.
+                let lists = loads && matches!(access.space, SpaceKind::Global) && locks.is_none();
+                let listed = |at: usize| global.is_listed(Global::page_of(half_warps.element(at).1));
+                if lists && half_warps.runs > 0 && global.lists() && (0..half_warps.runs).all(listed) {
+                    let addresses = access.addresses.lanes(first);
+                    let left = global.list((&addresses, bytes, mask), clock, by);
+                    if left != mask {
+                        half_warps.runs = 0;
+                        scattered = Some(Scattered::new(addresses, bytes, left, loads));
+                    }
+                }
                 match (half_warps.runs, begin) {
+                    (0, _) if scattered.is_some() => {}
                     (0, begin) => {
                         let addresses = access.addresses.lanes(first);
                         let mut left = mask;
                         if let Some(begin) = begin.filter(|_| !is_dense(&addresses, bytes, mask)) {
                             let elements = each_lane(&addresses, mask);
                             left = checker.elements(shared, (elements, begin, bytes), by);
+                        }
+                        if lists && (left.count_ones() >= SCATTERED || global.lists()) {
+                            left = global.list((&addresses, bytes, left), clock, by);
+                            checker.unlist_lanes(global, &addresses, left);
                         }
                         if loads
                             && matches!(access.space, SpaceKind::Global)
@@ -146,6 +162,7 @@ impl Detector {
                             checker.own = false;
                         }
                         Target::Global(address) if run.end() <= (address | (PAGE - 1)) + 1 => {
+                            checker.unlist(global, (address, address));
                             let rows = global.page(Global::page_of(address));
                             checker.run(&mut rows[Global::index(address)..], &run, by);
                         }

@@ -1,0 +1,208 @@
+//! Reads here and there of pages that are in one piece: they are only listed, one after the other, which costs nobody a look at words
+//! that are not in the host's caches. Most such memory nobody writes.
+//!
+//! A page is listed while one row stands for all of it, whose last write everybody knows, and until something else happens to it. Then
+//! what is listed is remembered as it would have been at once ([`Checker::unlist`]): of these reads none is of a race, since what
+//! was written comes before all of them, and later writes are compared with what is remembered.
+//! Whoever comes to a page in another way and does not ask for that first has it in rows, and what was listed of it is left out.
+
+use crate::accessor::Accessor;
+use crate::check::Checker;
+use crate::clock::{Clock, Time};
+use crate::detector::lanes_of;
+use crate::global::{Global, PAGE};
+use crate::release::Home;
+use crate::row::is_aligned;
+use crate::runs::{Scattered, each_lane};
+use crate::shadow::{Entry, GRANULE};
+use machine::fault::Access;
+use machine::memory::SHARED_WINDOW;
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
+
+/// Addresses that are listed at most, 64 MiB of them, and instructions.
+const MOST: usize = 1 << 24;
+const MOST_READS: usize = 1 << 20;
+/// Pages of which it is known at a look whether they are listed.
+const KNOWN: usize = 1024;
+
+/// Some lanes' reads of one element each.
+#[derive(Debug)]
+struct Reads {
+    home: Home,
+    warp: u16,
+    entry: Entry,
+    clock: usize,
+    bytes: u32,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    reads: Vec<Reads>,
+    /// In words, from the first one's on.
+    addresses: Vec<u32>,
+    begin: u64,
+    clocks: Vec<Arc<Clock>>,
+    pages: Vec<u64>,
+    /// By the last digits of its number, a page and whether it is listed.
+    known: Box<[(u64, bool); KNOWN]>,
+    /// The latest write to a page that is listed.
+    written: Time,
+}
+
+impl Default for Listed {
+    fn default() -> Self {
+        let (reads, addresses, clocks, pages) = Default::default();
+        // No page has this number.
+        let known = vec![(u64::MAX, false); KNOWN].try_into().expect("the vector has as many elements");
+        Self { reads, addresses, begin: 0, clocks, pages, known, written: 0 }
+    }
+}
+
+impl Listed {
+    fn is_full(&self) -> bool {
+        self.addresses.len() >= MOST || self.reads.len() >= MOST_READS
+    }
+
+    /// What stands for an address.
+    fn word(&mut self, address: u64) -> Option<u32> {
+        if self.addresses.is_empty() {
+            // Memory lies on both sides of what was read first.
+            self.begin = address.saturating_sub(u64::from(u32::MAX / 2) * GRANULE);
+            self.begin -= self.begin % GRANULE;
+        }
+        u32::try_from(address.checked_sub(self.begin)? / GRANULE).ok()
+    }
+}
+
+impl Global {
+    /// Lists reads of one element each by lanes of a mask. The lanes that are left.
+    pub(crate) fn list(
+        &mut self,
+        (addresses, bytes, mask): (&[u64; 32], u64, u32),
+        clock: &Arc<Clock>,
+        by: &Accessor<'_>,
+    ) -> u32 {
+        let simple = matches!(bytes, 4 | 8 | 16) && by.is_plain();
+        if !simple || by.everyone < self.listed.written || self.listed.is_full() {
+            return mask;
+        }
+        let mut listed = 0;
+        for (lane, address) in each_lane(addresses, mask) {
+            let number = Self::page_of(address);
+            let known = &self.listed.known[number as usize % KNOWN];
+            let is_listed = if known.0 == number { known.1 } else { self.look_at(number, by.everyone) };
+            if is_listed
+                && is_aligned(address, bytes)
+                && let Some(word) = self.listed.word(address)
+            {
+                listed |= lane;
+                self.listed.addresses.push(word);
+            }
+        }
+        if listed != 0 {
+            let list = &mut self.listed;
+            if !list.clocks.last().is_some_and(|last| Arc::ptr_eq(last, clock)) {
+                list.clocks.push(Arc::clone(clock));
+            }
+            let (entry, clock) = (by.entry_of(listed), list.clocks.len() - 1);
+            list.reads.push(Reads { home: by.home, warp: by.warp, entry, clock, bytes: bytes as u32 });
+        }
+        mask & !listed
+    }
+
+    /// Whether one of these pages is listed.
+    #[inline(always)]
+    fn lists_any_of(&self, first: u64, last: u64) -> bool {
+        let Listed { pages, .. } = &self.listed;
+        self.lists()
+            && match last - first < pages.len() as u64 {
+                true => (first..=last).any(|number| self.is_listed(number)),
+                false => pages.iter().any(|number| (first..=last).contains(number)),
+            }
+    }
+
+    /// Whether any page is listed.
+    #[inline(always)]
+    pub(crate) fn lists(&self) -> bool {
+        !self.listed.pages.is_empty()
+    }
+
+    /// Whether a page is listed.
+    #[inline(always)]
+    pub(crate) fn is_listed(&self, number: u64) -> bool {
+        let known = &self.listed.known[number as usize % KNOWN];
+        if known.0 == number { known.1 } else { self.has_listed(number) }
+    }
+
+    /// Whether reads of a page can be listed by who knows everybody up to a time; that is remembered.
+    #[inline(never)]
+    fn look_at(&mut self, number: u64, everyone: Time) -> bool {
+        // An access to where nothing can be will fault.
+        let written = if number < SHARED_WINDOW / PAGE { self.begin_listing(number, everyone) } else { None };
+        if let Some((written, new)) = written {
+            self.listed.written = written.max(self.listed.written);
+            if new {
+                self.listed.pages.push(number);
+            }
+        }
+        self.listed.known[number as usize % KNOWN] = (number, written.is_some());
+        written.is_some()
+    }
+
+    /// Pages that are listed are no longer so: their numbers, and what was listed.
+    fn take_listed(&mut self) -> (FxHashSet<u64>, Listed) {
+        let mut listed = std::mem::take(&mut self.listed);
+        let pages = std::mem::take(&mut listed.pages);
+        (pages.into_iter().filter(|&number| self.end_listing(number)).collect(), listed)
+    }
+}
+
+impl Checker<'_> {
+    /// Remembers what is listed as other reads are, if the page of a byte is listed that lies between the first and the last one.
+    #[inline(always)]
+    pub(crate) fn unlist(&mut self, global: &mut Global, (first, last): (u64, u64)) {
+        if global.lists_any_of(Global::page_of(first), Global::page_of(last)) {
+            self.unlist_all(global);
+        }
+    }
+
+    /// The same for lanes here and there.
+    pub(crate) fn unlist_lanes(&mut self, global: &mut Global, addresses: &[u64; 32], mask: u32) {
+        if global.lists() && each_lane(addresses, mask).any(|(_, at)| global.is_listed(Global::page_of(at))) {
+            self.unlist_all(global);
+        }
+    }
+
+    #[inline(never)]
+    fn unlist_all(&mut self, global: &mut Global) {
+        let (pages, Listed { reads, addresses: all, begin, clocks, .. }) = global.take_listed();
+        let mut all = all.into_iter();
+        let found = (self.conflict.take(), self.unwritten.take(), self.own);
+        self.own = false;
+        for Reads { home, warp, entry, clock, bytes } in reads {
+            let (mut addresses, mut mask, bytes) = ([0; 32], 0, u64::from(bytes));
+            // The lanes come first: an iterator that ends takes nothing from the other one.
+            for (lane, word) in lanes_of(entry.lanes).zip(&mut all) {
+                let address = begin + u64::from(word) * GRANULE;
+                addresses[lane as usize] = address;
+                mask |= u32::from(pages.contains(&Global::page_of(address))) << lane;
+            }
+            let site = self.sites.get(entry.site());
+            let by = Accessor::new(home, (warp, mask), &clocks[clock], entry, (site, Access::Load));
+            let left = self.scattered(global, (&addresses, bytes, mask), &by);
+            for run in Scattered::new(addresses, bytes, left, true) {
+                let mut rest = Some(run);
+                while let Some(run) = rest {
+                    let (first, behind) = run.cut((run.address | (PAGE - 1)) + 1);
+                    rest = behind;
+                    let rows =
+                        &mut global.page(Global::page_of(first.address))[Global::index(first.address)..];
+                    self.run(rows, &first, &by);
+                }
+            }
+        }
+        (self.conflict, self.unwritten, self.own) = found;
+    }
+}
