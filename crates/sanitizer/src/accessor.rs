@@ -4,6 +4,7 @@
 //! are the short cuts, over one row or one cell.
 
 use crate::clock::{Clock, Time};
+use crate::detector::lanes_of;
 use crate::knowledge::Knowledge;
 use crate::observed::Thread;
 use crate::release::Home;
@@ -294,12 +295,27 @@ impl<'a> Accessor<'a> {
     /// Whether an access that an entry stands for does not happen before, for sure: an entry may stand for fewer threads
     /// than its warps times its lanes.
     pub(crate) fn surely_races_with(&self, entry: &Entry, clock: &Clock, own: bool) -> bool {
-        let here = own && entry.cta == self.home.cta && entry.is_of_threads();
-        entry.time > clock.everyone()
-            && entry.surely_has(|(cta, warp, lane)| {
-                clock.lane(cta, warp, lane) < entry.time
-                    && !(here && warp == self.warp && self.lanes == 1 << lane)
-            })
+        if entry.time <= clock.everyone() {
+            return false;
+        }
+        if let Some(agent) = entry.agent() {
+            return clock.behind(entry.cta, agent, entry.lanes, entry.time) != 0;
+        }
+        let mut in_all = entry.lanes;
+        for warp in lanes_of(entry.warps) {
+            let racing = self.racing(entry, clock, warp as u16, own);
+            if racing == entry.lanes {
+                return true;
+            }
+            in_all &= racing;
+        }
+        in_all != 0
+    }
+
+    /// The lanes of a warp of an entry that nothing orders before.
+    fn racing(&self, entry: &Entry, clock: &Clock, warp: u16, own: bool) -> u32 {
+        let here = own && entry.cta == self.home.cta && warp == self.warp && self.lanes.is_power_of_two();
+        clock.behind(entry.cta, warp, entry.lanes, entry.time) & !if here { self.lanes } else { 0 }
     }
 
     /// Whether everything that an entry stands for happens before.
@@ -307,19 +323,10 @@ impl<'a> Accessor<'a> {
         if entry.time <= clock.everyone() {
             return true;
         }
-        let lanes = || (0..32u32).filter(|lane| entry.lanes >> lane & 1 != 0);
         if let Some(agent) = entry.agent() {
-            return lanes().all(|lane| clock.lane(entry.cta, agent, lane) >= entry.time);
+            return clock.behind(entry.cta, agent, entry.lanes, entry.time) == 0;
         }
-        if clock.threads_of(entry.cta) >= entry.time {
-            return true;
-        }
-        let here = own && entry.cta == self.home.cta;
-        (0..32u16).filter(|warp| entry.warps >> warp & 1 != 0).all(|warp| {
-            lanes().all(|lane| {
-                clock.lane(entry.cta, warp, lane) >= entry.time
-                    || here && warp == self.warp && self.lanes == 1 << lane
-            })
-        })
+        clock.threads_of(entry.cta) >= entry.time
+            || lanes_of(entry.warps).all(|warp| self.racing(entry, clock, warp as u16, own) == 0)
     }
 }

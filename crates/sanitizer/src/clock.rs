@@ -140,16 +140,25 @@ impl OfWarp {
                 }
             };
             *self = simple;
-        } else if self.lanes_behind(mask, new) {
+        } else if self.behind(new) & mask != 0 {
             let mut times = self.times();
             learn_each(&mut times, mask, new);
             *self = Self::of_lanes(times);
         }
     }
 
-    /// Whether one of these lanes is not known until a time.
-    fn lanes_behind(&self, mask: u32, new: Time) -> bool {
-        (0..LANES as u32).any(|lane| mask >> lane & 1 != 0 && self.lane(lane) < new)
+    /// The lanes that are not known until a time.
+    fn behind(&self, new: Time) -> u32 {
+        match self {
+            Self::Two { lanes, time, rest } => {
+                let of = |lanes: u32, known: &Time| if *known < new { lanes } else { 0 };
+                of(*lanes, time) | of(!lanes, rest)
+            }
+            Self::Lanes(times) => {
+                let bits = times.iter().enumerate().map(|(lane, known)| u32::from(*known < new) << lane);
+                bits.fold(0, |all, bit| all | bit)
+            }
+        }
     }
 
     /// Whether all lanes are known as far as by another one.
@@ -283,6 +292,15 @@ impl Clock {
         let threads = if warp < AGENTS { find(&self.ctas, cta).copied().unwrap_or(0) } else { 0 };
         let own = find(&self.warps, key(cta, warp)).map_or(0, |warp| warp.lane(lane));
         whole.max(threads).max(own)
+    }
+
+    /// The lanes of a warp, or of an agent, that are not known up to a time.
+    pub(crate) fn behind(&self, cta: u32, warp: u16, mask: u32, time: Time) -> u32 {
+        let threads = if warp < AGENTS { find(&self.ctas, cta).copied().unwrap_or(0) } else { 0 };
+        if self.everyone.max(threads) >= time || self.launch_of(cta) >= time {
+            return 0;
+        }
+        mask & find(&self.warps, key(cta, warp)).map_or(!0, |warp| warp.behind(time))
     }
 
     /// Everything by everyone up to a time is known from now on.
@@ -452,6 +470,11 @@ mod tests {
             let times =
                 |clock: &Clock| std::array::from_fn::<_, LANES, _>(|lane| clock.lane(4, 1, lane as u32));
             assert_eq!([times(&clock), times(&other)], known);
+            for time in 0..14 {
+                let behind = (0..LANES).filter(|&lane| known[0][lane] < time);
+                let behind = behind.fold(0, |all, lane| all | 1 << lane);
+                assert_eq!(clock.behind(4, 1, 0xffff_00ff, time), behind & 0xffff_00ff);
+            }
             let covers = known[0].iter().zip(&known[1]).all(|(mine, theirs)| mine >= theirs);
             assert!(covers || !clock.covers(&other), "{clock:?} {other:?}");
             clock.join(&other);
