@@ -153,6 +153,9 @@ impl Emitter<'_> {
         {
             return Some(tested);
         }
+        if let Some(tested) = self.always_inside(place, layout, all) {
+            return Some(tested);
+        }
         if self.stretch.is_far || matches!(place.space, SpaceKind::Cluster | SpaceKind::Param) {
             return None;
         }
@@ -200,6 +203,32 @@ impl Emitter<'_> {
         let fits = place.room >= u64::from(all) && at.is_multiple_of(u64::from(all));
         let at = At::Row((at.checked_sub(start)? as i64).to_string());
         fits.then(|| Tested { good: "true".to_owned(), window: 0, space: place.space, at })
+    }
+
+    /// An access of shared memory whose addresses follow from thread numbers: whatever they are in a block, it is inside of what variables
+    /// take there, which every CTA has.
+    fn always_inside(&mut self, place: &Place, layout: Layout, all: u32) -> Option<Tested> {
+        let (linear, base) = place.linear.zip(place.lanes.base.as_ref())?;
+        let (start, align) = (i64::from(self.source.shared_start()), i64::from(all));
+        let is_aligned = linear.is_multiple_of(align) && place.offset & (align - 1) == 0;
+        let known = layout != Layout::Scattered && layout == place.layout(all);
+        if place.space != SpaceKind::Shared || !known || !is_aligned {
+            return None;
+        }
+        let range = linear.range(self.rows);
+        let first = range.start().checked_add(place.offset)?;
+        let end = range.end().checked_add(place.offset)?.checked_add(align)?;
+        if first < start || u64::try_from(end).ok()? > self.shared_end {
+            return None;
+        }
+        let wide = match place.lanes.bits {
+            64 => base.clone(),
+            _ => self.text.value(&format!("zext i32 {base} to i64")),
+        };
+        let far = place.lanes.stride * i64::from(self.rows.width - 1);
+        let by = place.offset + far.min(0) - start;
+        let at = At::Row(self.text.value(&format!("add i64 {wide}, {by}")));
+        Some(Tested { good: "true".to_owned(), window: 0, space: place.space, at })
     }
 
     /// The window that the host moves to the current access.
