@@ -86,7 +86,7 @@ pub struct Outcome {
 }
 
 impl<'a> Loaded<'a> {
-    /// Gives a program's variables places in a memory.
+    /// Gives a program's variables places in a memory that nothing has been freed in.
     ///
     /// # Errors
     /// If there is not enough.
@@ -95,9 +95,8 @@ impl<'a> Loaded<'a> {
         for (name, variable) in &program.variables {
             let none = |_| Refused::Memory(name.clone());
             let address = memory.allocate(variable.size.max(1)).map_err(none)?;
-            let mut initial = variable.initial.clone();
-            initial.resize(variable.size as usize, 0);
-            memory.write(address, &initial).map_err(none)?;
+            // What follows is zero, as all memory is that is allocated for the first time.
+            memory.write(address, &variable.initial).map_err(none)?;
             variables.insert(name.clone(), address);
         }
         let mut kernels = BTreeMap::new();

@@ -1,6 +1,8 @@
 //! What a cubin holds, for a launch.
 
+use crate::decode::WORD;
 use cubin::elf::{Elf, Error};
+use cubin::info::{self, Parameter, Payload};
 use std::collections::BTreeMap;
 
 /// Why a cubin is not taken.
@@ -9,6 +11,9 @@ pub enum Refused {
     /// No cubin that can be read.
     #[error(transparent)]
     Damaged(#[from] Error),
+    /// Attributes that cannot be read.
+    #[error(transparent)]
+    Attributes(#[from] info::Error),
     /// Made by another tool.
     #[error("`{0}` made this cubin: only code of one's own is executed")]
     Foreign(String),
@@ -18,6 +23,9 @@ pub enum Refused {
     /// A relocation that nothing here carries out.
     #[error("relocation {0} is not carried out")]
     Relocation(u32),
+    /// Parameters of this kernel overlap.
+    #[error("the parameters of `{0}` overlap")]
+    Parameters(String),
     /// There is not enough memory for its variables.
     #[error("no memory for the variable `{0}`")]
     Memory(String),
@@ -53,6 +61,8 @@ pub(crate) struct Image {
     pub(crate) references: Vec<Reference>,
     /// Bytes of shared memory with the system's KiB.
     pub(crate) shared: u64,
+    /// In order.
+    pub(crate) parameters: Vec<Parameter>,
 }
 
 /// A cubin that has been read.
@@ -75,6 +85,23 @@ const TOOL: &str = "warploom";
 fn tool(elf: &Elf) -> Option<String> {
     let notes = cubin::read::notes(elf).ok()?;
     Some(notes.iter().find_map(cubin::read::Note::tool)?.tool)
+}
+
+/// The parameters that a kernel's attributes tell.
+fn parameters_of(kernel: &str, attributes: &[u8]) -> Result<Vec<Parameter>, Refused> {
+    let mut parameters: Vec<_> = info::decode(attributes)?
+        .iter()
+        .filter_map(|attribute| match attribute.payload() {
+            Payload::Parameter(parameter) => Some(parameter),
+            _ => None,
+        })
+        .collect();
+    parameters.sort_by_key(|parameter| parameter.ordinal);
+    let end = |parameter: &Parameter| u32::from(parameter.offset) + u32::from(parameter.size);
+    match parameters.windows(2).all(|pair| end(&pair[0]) <= u32::from(pair[1].offset)) {
+        true => Ok(parameters),
+        false => Err(Refused::Parameters(kernel.to_owned())),
+    }
 }
 
 impl Program {
@@ -100,7 +127,11 @@ impl Program {
             } else if let Some(kernel) = called.strip_prefix(".text.") {
                 let shared = elf.find(&format!(".nv.shared.{kernel}"));
                 let shared = shared.map_or(Ok(0), |it| elf.section(it).map(|section| section.size()))?;
-                let image = Image { code: section.data().to_vec(), references: Vec::new(), shared };
+                let parameters = elf.find(&format!(".nv.info.{kernel}"));
+                let parameters =
+                    parameters.map_or(Ok(Vec::new()), |it| parameters_of(kernel, elf.section(it)?.data()))?;
+                let image =
+                    Image { code: section.data().to_vec(), references: Vec::new(), shared, parameters };
                 program.kernels.insert(kernel.to_owned(), image);
             }
         }
@@ -133,6 +164,21 @@ impl Program {
             }
         }
         Ok(program)
+    }
+
+    /// The text of a kernel's instruction at an address in bytes.
+    #[must_use]
+    pub fn instruction(&self, kernel: &str, address: u64) -> Option<String> {
+        let code = &self.kernels.get(kernel)?.code;
+        let (words, _) = code.as_chunks::<WORD>();
+        let word = words.get(usize::try_from(address).ok()? / WORD)?;
+        Some(sass::decode(sass::Arch::Sm90, u128::from_le_bytes(*word))?.to_string())
+    }
+
+    /// Where a kernel's parameters lie, in order; nothing of a kernel that is not there.
+    #[must_use]
+    pub fn parameters(&self, kernel: &str) -> &[Parameter] {
+        self.kernels.get(kernel).map_or(&[], |image| &image.parameters)
     }
 
     /// The kernels' names.

@@ -1,5 +1,5 @@
 //! SASS of sm_90, executed on the host: what the cubins of our own [compiler](../../ptxas/src/lib.rs) and of our own assembly
-//! compute, where there is no GPU. docs/ptxas.md says what is executed.
+//! compute, where there is no GPU. docs/sass-machine.md says what is executed.
 //!
 //! ```text
 //! cubin ──image──▶ Program: kernels as words, variables, constants
@@ -9,8 +9,8 @@
 //!                  grid ──▶ cta: warps in turn, barriers ──▶ warp: lanes at one place together ──▶ Step: compute | memory | collective
 //! ```
 //!
-//! Functional: an instruction's result is there for the next one. Control codes are not looked at, so that a missing wait for a
-//! scoreboard does not show here; the check of hazards in `cuasm` is for those.
+//! A launch is functional, where an instruction's result is there for the next one, or timed, where control codes are honoured: a result is
+//! there after its latency or its scoreboard, and a dependence that a control code breaks is named.
 //!
 //! A vendor's binaries are not its input: what they contain is theirs, and was compiled under terms that may not allow to execute it
 //! elsewhere. A cubin whose tool note does not name our assembler is refused unless the caller says that the code is their own.

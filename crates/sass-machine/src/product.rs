@@ -7,28 +7,10 @@ use numerics::tensor::{Accumulator, Element, Operand, dot};
 /// Columns of B.
 const COLUMNS: usize = 8;
 
-/// Bits of an element of A or B.
-fn bits(operand: Operand) -> usize {
-    match operand {
-        Operand::Tf32 => 32,
-        Operand::F16 | Operand::Bf16 => 16,
-        Operand::F64 => 64,
-        Operand::S4 | Operand::U4 | Operand::PackedE2m1 => 4,
-        Operand::B1 => 1,
-        Operand::E4m3
-        | Operand::E5m2
-        | Operand::E3m2
-        | Operand::E2m3
-        | Operand::E2m1
-        | Operand::S8
-        | Operand::U8 => 8,
-    }
-}
-
 /// The elements of a factor, row by row of k of them. A lane has neighbours along k; the next register is the eighth row
 /// behind, if there are sixteen, and then further along k.
 fn factor(registers: &Registers, first: u8, operand: Operand, rows: usize, k: usize) -> Vec<Element> {
-    let width = bits(operand);
+    let width = operand.bits() as usize;
     let many = 32 / width;
     let zero = operand.decode(0);
     let mut elements = vec![zero; rows * k];

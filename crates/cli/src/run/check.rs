@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// The sanitizer that the command line asks for.
 pub(super) fn sanitizer(arguments: &Arguments) -> Result<Option<Sanitizer>, Failure> {
-    let Some(mut checks) = arguments.check else { return Ok(None) };
+    let Some(mut checks) = arguments.checks() else { return Ok(None) };
     checks.litmus |= arguments.emit_litmus.is_some();
     if arguments.threads.is_some_and(|threads| threads != 1) {
         return Err(Failure::usage("--check needs one host thread, so that accesses have one order"));

@@ -42,7 +42,7 @@ static CANCEL: AtomicBool = AtomicBool::new(false);
 
 /// Whether lanes that member masks leave out are a fault.
 fn exact_masks(arguments: &Arguments) -> bool {
-    arguments.strict || arguments.check.is_some_and(|checks| checks.sync)
+    arguments.strict || arguments.checks().is_some_and(|checks| checks.sync)
 }
 
 /// Launches a kernel as often as the command line says.

@@ -8,6 +8,7 @@
 //! | `binding` | from arguments to parameters and buffers |
 //! | `launch` | options of the machine, observers, timing |
 //! | `gpu` | the same on a real GPU |
+//! | `sass` | the same of machine code |
 //! | `outcome`, `compare` | what comes of the buffers |
 //! | `replay`, `statistics` | the command that shows a fault again; tables |
 //! | `check` | the sanitizer |
@@ -25,10 +26,11 @@ mod outcome;
 mod progress;
 mod replay;
 pub(crate) mod request;
+mod sass;
 mod statistics;
 
 use crate::failure::{EXIT_CODES, Exit, Failure};
-use crate::{input, terminal};
+use crate::{images, input, terminal};
 use machine::output::Output;
 use machine::{Asynchrony, Launch, LaunchError, Trap};
 use ptx::module::Module;
@@ -36,8 +38,10 @@ use ptx::source::Source;
 use reports::fault;
 use request::{Placed, Request, choose};
 use serde_json::{Value, json};
-use std::io::Write;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 const HELP: &str = "\
@@ -65,11 +69,12 @@ Examples:
       'zeros:f32[1024],print:8,expect:range:step=2' 1024
   warploom run mm.ptx --kernel matmul --grid 8,8 --block 16,16 in:a.npy in:b.npy 'zeros:f32[128x128],out:c.npy' 128
   warploom run add.ptx --grid 4 --block 256 --stats --json ... | jq .stats.total
-  warploom run racy.ptx --grid 64 --block 32 --scheduler random:1 ...";
+  warploom run racy.ptx --grid 64 --block 32 --scheduler random:1 ...
+  warploom run add.cubin --grid 4 --block 256 --check hazards 'range:f32[1024]' 'zeros:f32[1024],print:8' 1024";
 
 /// Run a kernel on the virtual GPU.
 ///
-/// What the kernel prints and what `,print` shows goes to standard output, everything else to standard error.
+/// The kernel is PTX, or machine code of sm_90 in a cubin that `warploom asm` or `warploom ptxas` made. What the kernel prints and what `,print` shows goes to standard output, everything else to standard error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("{HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct Arguments {
@@ -105,9 +110,13 @@ pub(crate) struct Arguments {
     #[arg(long)]
     strict: bool,
     /// Look for data races, bad accesses, reads of unwritten memory, misused barriers: race,memory,init,sync or all; for races of
-    /// other orders of critical sections, and accesses without a lock in common: predict,locks
+    /// other orders of critical sections, and accesses without a lock in common: predict,locks; in a cubin for dependences that
+    /// control codes break: hazards
     #[arg(long, value_name = "CHECKS")]
-    check: Option<sanitizer::Checks>,
+    check: Option<Wanted>,
+    /// Run a cubin that another assembler than ours has made: the code in it is mine to run
+    #[arg(long)]
+    own_code: bool,
     /// Leave out what this file names
     #[arg(long, value_name = "FILE", requires = "check")]
     suppress: Option<PathBuf>,
@@ -133,6 +142,36 @@ pub(crate) struct Arguments {
     /// Print one JSON object with everything: outputs, what the kernel printed, time, statistics, fault
     #[arg(long)]
     json: bool,
+}
+
+/// What `--check` looks for.
+#[derive(Clone, Copy, Debug)]
+enum Wanted {
+    /// What the sanitizer does.
+    Concurrency(sanitizer::Checks),
+    /// Dependences of machine code that control codes break.
+    Hazards,
+}
+
+impl FromStr for Wanted {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "hazards" => Ok(Self::Hazards),
+            _ => text.parse().map(Self::Concurrency),
+        }
+    }
+}
+
+impl Arguments {
+    /// What the sanitizer is to look for.
+    fn checks(&self) -> Option<sanitizer::Checks> {
+        self.check.and_then(|wanted| match wanted {
+            Wanted::Concurrency(checks) => Some(checks),
+            Wanted::Hazards => None,
+        })
+    }
 }
 
 /// What runs a kernel.
@@ -181,6 +220,12 @@ impl Capture {
 
 pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     ffi::journal::calls_are_logged();
+    if let Some(cubin) = cubin(&arguments.request.file)? {
+        return sass::execute(arguments, &cubin);
+    }
+    if matches!(arguments.check, Some(Wanted::Hazards)) || arguments.own_code {
+        return Err(Failure::usage("--check hazards and --own-code are for cubins"));
+    }
     let (source, module) = input::module(&arguments.request.file)?;
     if let Some(Emit::Ir) = arguments.emit {
         let kernel = choose(&module, arguments.request.kernel.as_deref(), &source)?;
@@ -253,6 +298,20 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         exit = exit.max(Exit::Usage);
     }
     Ok(exit)
+}
+
+/// The bytes of a file that is a cubin.
+fn cubin(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    let mut begin = Vec::new();
+    let file = match File::open(path) {
+        Ok(file) if file.metadata().is_ok_and(|it| it.is_file()) => file,
+        // Another reader says what is wrong with it; a pipe can be read once.
+        _ => return Ok(None),
+    };
+    match file.take(64).read_to_end(&mut begin) {
+        Ok(_) if images::is_cubin(&begin) => images::read(path).map(Some),
+        _ => Ok(None),
+    }
 }
 
 /// The typed instructions of a kernel and of all that it calls by name.

@@ -11,7 +11,7 @@ use crate::matrix::moved::Moved;
 use crate::matrix::packing::Packing;
 use crate::matrix::scales::{Factors, Scales};
 use crate::matrix::sparsity::Sparsity;
-use crate::matrix::types::{self, accumulator_bits, element_bits, register_bits};
+use crate::matrix::types::{self, accumulator_bits, register_bits};
 use crate::memory::SpaceKind;
 use crate::operation::kinds::{
     LoadMatrix, LoadRows, LoadSquares, MultiplyMatrices, StoreColumns, StoreMatrix, StoreRows,
@@ -205,8 +205,8 @@ fn warp_product(
     to: &[Def],
     sparse: Option<(&Value, u64)>,
 ) -> Result<Product, Missing> {
-    let a = d.read_planes(a, register_bits(element_bits(config.a)))?;
-    let b = d.read_planes(b, register_bits(element_bits(config.b)))?;
+    let a = d.read_planes(a, register_bits(config.a.bits()))?;
+    let b = d.read_planes(b, register_bits(config.b.bits()))?;
     let c = d.read_planes(c, register_bits(accumulator_bits(config.c)))?;
     let sparsity = sparse.map(|sparse| sparsity(d, config.a, sparse)).transpose()?;
     let to = destinations(d, to, register_bits(accumulator_bits(config.d)))?;
@@ -231,7 +231,7 @@ impl Decode for Wgmma {
         };
         let a = match (&self.a, &self.adesc) {
             (Some(a), _) => {
-                let planes = d.read_planes(a, register_bits(element_bits(config.a)))?;
+                let planes = d.read_planes(a, register_bits(config.a.bits()))?;
                 Factor::of_warpgroup(&config, self.shape, planes, negated(self.sa))
             }
             (None, Some(descriptor)) => in_shared(d, descriptor, self.ta, self.sa)?,

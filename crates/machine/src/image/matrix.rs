@@ -5,7 +5,7 @@ use crate::matrix::fragment::Fragment;
 use crate::matrix::layout::{Layout, Layouts, Order};
 use crate::matrix::scales::Scales;
 use crate::matrix::sparsity::Sparsity;
-use crate::matrix::types::{accumulator_bits, depth, element_bits};
+use crate::matrix::types::{accumulator_bits, depth};
 use crate::memory::SpaceKind;
 use ir::operand::MatrixShape;
 use numerics::tensor::{Config, Unit};
@@ -52,7 +52,7 @@ impl Factor {
         negated: bool,
     ) -> Self {
         let sparse = config.unit == Unit::SparseWgmma;
-        let ((_, stored), bits) = (depth(config, shape.k, sparse), element_bits(config.a));
+        let ((_, stored), bits) = (depth(config, shape.k, sparse), config.a.bits());
         let layout = Layout::factor(WARP_ROWS, stored, bits, Order::Tiles);
         Self { negated, ..Self::in_registers(layout, planes, bits) }
     }
@@ -73,7 +73,7 @@ impl Product {
         sparsity: Option<Sparsity>,
     ) -> Self {
         let (k, stored) = depth(&config, shape.k, sparsity.is_some());
-        let bits = [config.a, config.b].map(element_bits);
+        let bits = [config.a, config.b].map(|factor| factor.bits());
         let layouts = Layouts::new(MatrixShape { k, ..shape }, bits, lines);
         let for_a = Layouts::new(MatrixShape { k: stored, ..shape }, bits, lines).a;
         let accumulator = |ty, planes| Fragment::new(layouts.accumulator(ty), planes, accumulator_bits(ty));

@@ -1,7 +1,7 @@
 //! The matrices that `wmma.load` and `wmma.store` move.
 
 use super::layout::{Layout, Layouts};
-use super::types::{self, accumulator_bits, element_bits};
+use super::types::{self, accumulator_bits};
 use ir::instruction::MmaAtype;
 use ir::operand::MatrixShape;
 use numerics::tensor::Operand;
@@ -27,7 +27,7 @@ impl Moved {
         let (bits, packed) = match types::factor(ty) {
             Operand::B1 => (32, 32),
             Operand::S4 | Operand::U4 => (32, 8),
-            ty => (element_bits(ty), 1),
+            ty => (ty.bits(), 1),
         };
         let MatrixShape { m, n, k } = shape;
         let layouts = Layouts::new(MatrixShape { k: k / packed, ..shape }, [bits; 2], [true; 2]);

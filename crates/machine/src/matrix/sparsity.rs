@@ -7,7 +7,6 @@
 //! and 32 bits a lane has 16 bits for each of them, the lower row in the low half, and the next lane the 16 bits after
 //! these. Else a lane has 32 bits for one row, and its neighbour for the other.
 
-use super::types::element_bits;
 use crate::lanes::{Files, PlaneId};
 use numerics::tensor::Operand;
 
@@ -53,7 +52,7 @@ impl Sparsity {
             Operand::S4 | Operand::U4 | Operand::PackedE2m1 => Granule::TwoElements,
             _ => Granule::Element,
         };
-        Self { granule, by_halves: element_bits(ty) >= 16, plane, selector }
+        Self { granule, by_halves: ty.bits() >= 16, plane, selector }
     }
 
     /// Bits of metadata for a stored element.

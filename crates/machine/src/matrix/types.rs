@@ -95,23 +95,6 @@ pub(crate) fn depth(config: &Config, k: u32, sparse: bool) -> (u32, u32) {
     (k, if sparse { k / 2 } else { k })
 }
 
-/// Bits of an element in a register. 32 elements of `.b1` count as one.
-pub(crate) fn element_bits(ty: Operand) -> u32 {
-    match ty {
-        Operand::F16 | Operand::Bf16 => 16,
-        Operand::Tf32 | Operand::B1 => 32,
-        Operand::F64 => 64,
-        Operand::E4m3
-        | Operand::E5m2
-        | Operand::E3m2
-        | Operand::E2m3
-        | Operand::E2m1
-        | Operand::S8
-        | Operand::U8 => 8,
-        Operand::S4 | Operand::U4 | Operand::PackedE2m1 => 4,
-    }
-}
-
 /// Bits of an element of C or D.
 pub(crate) fn accumulator_bits(ty: Accumulator) -> u32 {
     match ty {

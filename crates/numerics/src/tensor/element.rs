@@ -37,6 +37,19 @@ pub enum Operand {
     B1,
 }
 
+impl Operand {
+    /// Bits of an element in a register.
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::F16 | Self::Bf16 => 16,
+            Self::Tf32 | Self::B1 => 32,
+            Self::F64 => 64,
+            Self::E4m3 | Self::E5m2 | Self::E3m2 | Self::E2m3 | Self::E2m1 | Self::S8 | Self::U8 => 8,
+            Self::S4 | Self::U4 | Self::PackedE2m1 => 4,
+        }
+    }
+}
+
 /// The type of a scale factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scale {

@@ -10,7 +10,6 @@ use crate::exec::Exec;
 use crate::image::matrix::{Factor, FactorSource, Product};
 use crate::lanes::simd::Simd;
 use crate::lanes::{LANES, PlaneId};
-use crate::matrix::types::element_bits;
 use crate::matrix::workspace::{Factors, Workspace};
 use numerics::tensor::Operand;
 use numerics::tensor::lanes::{Arithmetic, Kind, QUAD, Vectors};
@@ -25,7 +24,7 @@ impl Product {
     /// The arithmetic of the lanes of a warp side by side, if there is one and registers lie as it needs them.
     pub(super) fn side_by_side(&self) -> Option<Kind> {
         let in_blocks = self.m == ROWS && self.n.is_multiple_of(BLOCK);
-        let bits = element_bits(self.config.a);
+        let bits = self.config.a.bits();
         let whole = bits <= 32 && self.k.is_multiple_of(QUAD * 32 / bits as usize);
         let [c, d] = [&self.c, &self.d].map(|fragment| fragment.planes().len());
         let fits = in_blocks && whole && (c, d) == (self.n / 2, self.n / 2) && self.sparsity.is_none();
@@ -147,7 +146,7 @@ impl Product {
 
     /// The registers that a line of A or B takes, of those that a lane of its quad has.
     fn registers(&self) -> usize {
-        self.k * element_bits(self.config.a) as usize / (32 * QUAD)
+        self.k * self.config.a.bits() as usize / (32 * QUAD)
     }
 }
 

@@ -49,8 +49,18 @@ fn held(operand: Operand) -> u32 {
         Operand::Tf32 => 4,
         Operand::F16 | Operand::Bf16 => 8,
         Operand::PackedE2m1 => 32,
-        // Narrower ones are padded.
-        _ => 16,
+        // Narrower ones are padded. No descriptor says doubles, integers of 4 bits or single bits.
+        Operand::E4m3
+        | Operand::E5m2
+        | Operand::E3m2
+        | Operand::E2m3
+        | Operand::E2m1
+        | Operand::S8
+        | Operand::U8
+        | Operand::F64
+        | Operand::S4
+        | Operand::U4
+        | Operand::B1 => 16,
     }
 }
 
@@ -251,7 +261,7 @@ impl Product {
         if plan.instruction.transposed[0] {
             return Err(illegal("a transposed A in tensor memory"));
         }
-        let bits = crate::matrix::types::element_bits(operand);
+        let bits = operand.bits();
         let held = 32 / bits;
         checked(
             x,

@@ -1,0 +1,226 @@
+//! `warploom run k.cubin`: machine code of sm_90 on the machine for SASS.
+//!
+//! Arguments, buffers and what is done with them are the same; a cubin tells how many bytes a parameter has, and not its type, so a
+//! number without one is an integer. What only the machine for PTX knows is refused.
+
+use super::{Arguments, Engine, Wanted, binding, outcome};
+use crate::failure::{Exit, Failure};
+use crate::terminal::{self, count, thousands};
+use machine::{Asynchrony, Device, DeviceOptions, ParameterLayout, SchedulerKind};
+use ptx::types::ScalarType;
+use sass_machine::{Broken, Fault, FaultKind, Launch, Loaded, Program};
+use serde_json::{Value, json};
+use std::time::Instant;
+
+/// Options that are given and mean nothing here.
+fn not_of_sass(arguments: &Arguments) -> Option<&'static str> {
+    let given = [
+        ("--stats", arguments.stats),
+        ("--trace", arguments.trace.is_some()),
+        ("--threads", arguments.threads.is_some()),
+        ("--repeat", arguments.repeat != 1),
+        ("--strict", arguments.strict),
+        ("--emit", arguments.emit.is_some()),
+        ("--cluster", arguments.request.cluster.is_some()),
+        ("--scheduler", arguments.request.scheduler != SchedulerKind::default()),
+        ("--async", arguments.asynchrony != Asynchrony::default()),
+        ("--engine cuda", arguments.engine == Engine::Cuda),
+        ("--engine jit", arguments.engine == Engine::Jit),
+        ("a check that is not `hazards`", matches!(arguments.check, Some(Wanted::Concurrency(_)))),
+    ];
+    given.into_iter().find_map(|(option, given)| given.then_some(option))
+}
+
+pub(super) fn execute(arguments: &Arguments, cubin: &[u8]) -> Result<Exit, Failure> {
+    let request = &arguments.request;
+    let name = request.file.display().to_string();
+    if let Some(option) = not_of_sass(arguments) {
+        return Err(Failure::usage(format!("{name} is a cubin, and {option} is for PTX")));
+    }
+    let program = Program::read(cubin, arguments.own_code).map_err(|why| {
+        let failure = Failure::new(Exit::Unsupported, format!("{name}: {why}"));
+        match why {
+            sass_machine::Refused::Foreign(_) => failure.hint("if it is your own code, say --own-code"),
+            _ => failure,
+        }
+    })?;
+    if request.device.sm != 90 {
+        return Err(Failure::usage(format!("{} is no device of sm_90", request.device.name)));
+    }
+    let kernel = chosen(&program, request.kernel.as_deref(), &name)?;
+    let block = request.block.map(|extents| extents.0).ok_or_else(|| {
+        Failure::usage("the number of threads is missing")
+            .hint("say it with --block, for example --block 256")
+    })?;
+    let device = Device::new(request.device.clone(), DeviceOptions::default())
+        .map_err(|error| Failure::usage(format!("cannot make device {}: {error}", request.device.name)))?;
+    let loaded = Loaded::new(&program, device.memory())
+        .map_err(|why| Failure::new(Exit::Unsupported, format!("{name}: {why}")))?;
+    let missing = loaded.not_executed(kernel);
+    if !missing.is_empty() {
+        let list = missing.join("\n  ");
+        return Err(Failure::new(
+            Exit::Unsupported,
+            format!("kernel {kernel} has what is not executed:\n  {list}"),
+        ));
+    }
+    let binding = binding::bind(kernel, &layout(&program, kernel), &request.arguments, device.memory())?;
+    for buffer in &binding.buffers {
+        buffer.upload(device.memory(), true).map_err(|error| Failure::usage(error.to_string()))?;
+    }
+    let launch = Launch {
+        kernel,
+        grid: request.grid.0,
+        block,
+        dynamic_shared: request.shared,
+        params: &binding.params,
+        budget: request.max_instructions.unwrap_or(u64::MAX),
+        timed: arguments.check.is_some(),
+    };
+    let begun = Instant::now();
+    let ended = loaded.launch(&launch);
+    let elapsed = begun.elapsed();
+    if let Some(Fault { kind: kind @ (FaultKind::Block(_) | FaultKind::Shared(_)), .. }) = &ended.fault {
+        return Err(Failure::usage(kind.to_string()));
+    }
+    let mut report = arguments.json.then(Vec::new);
+    let mut exit = match &ended.fault {
+        None => outcome::deliver(&binding.buffers, device.memory(), report.as_mut())?,
+        Some(fault) => exit_of(&fault.kind),
+    };
+    if !ended.hazards.is_empty() {
+        exit = exit.max(Exit::Findings);
+    }
+    let text = |address| program.instruction(kernel, address).unwrap_or_default();
+    if let Some(outputs) = report {
+        terminal::json(&json!({
+            "file": name,
+            "kernel": kernel,
+            "grid": launch.grid,
+            "block": launch.block,
+            "dynamic_shared": launch.dynamic_shared,
+            "warp_instructions": ended.instructions,
+            "time_ns": u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX),
+            "outputs": outputs,
+            "hazards": arguments.check.map(|_| ended.hazards.iter().map(|broken| hazard_json(broken, text)).collect::<Vec<_>>()),
+            "error": ended.fault.as_ref().map_or(Value::Null, |fault| fault_json(fault, text)),
+            "exit": exit as u8,
+        }))?;
+        return Ok(exit);
+    }
+    for broken in &ended.hazards {
+        terminal::note(&hazard_text(broken, text));
+    }
+    if arguments.check.is_some() {
+        terminal::note(&match ended.hazards.len() {
+            0 if ended.fault.is_some() => "no hazard was met before the kernel was stopped".to_owned(),
+            0 => "no hazard was met".to_owned(),
+            met => format!("{} met", count(met, "hazard")),
+        });
+    }
+    match &ended.fault {
+        Some(fault) => terminal::note(&fault_text(fault, text)),
+        None => terminal::note(&format!(
+            "{kernel}, grid {}, block {}, machine code of sm_90: {} warp instructions in {elapsed:?}",
+            place(launch.grid),
+            place(launch.block),
+            thousands(ended.instructions),
+        )),
+    }
+    Ok(exit)
+}
+
+/// The kernel that was named, or the only one.
+fn chosen<'a>(program: &'a Program, name: Option<&str>, file: &str) -> Result<&'a str, Failure> {
+    let kernels: Vec<_> = program.kernels().collect();
+    let message = match (name, &kernels[..]) {
+        (_, []) => return Err(Failure::usage(format!("{file} has no kernel"))),
+        (None, [only]) => return Ok(only),
+        (None, many) => format!("{file} has {} kernels; choose one with --kernel", many.len()),
+        (Some(name), _) => match kernels.iter().find(|kernel| **kernel == name) {
+            Some(found) => return Ok(found),
+            None => format!("{file} has no kernel `{name}`"),
+        },
+    };
+    Err(Failure::usage(message).hint(format!("it has {}", kernels.join(", "))))
+}
+
+/// A kernel's parameters, as bits of their size; one that is no register's size is an array of bytes.
+fn layout(program: &Program, kernel: &str) -> Vec<ParameterLayout> {
+    let layout = program.parameters(kernel).iter().map(|parameter| ParameterLayout {
+        name: format!("p{}", parameter.ordinal),
+        ty: match parameter.size {
+            2 => ScalarType::B16,
+            4 => ScalarType::B32,
+            8 => ScalarType::B64,
+            _ => ScalarType::B8,
+        },
+        offset: u32::from(parameter.offset),
+        size: u32::from(parameter.size),
+    });
+    layout.collect()
+}
+
+fn exit_of(kind: &FaultKind) -> Exit {
+    match kind {
+        FaultKind::NotExecuted(_) => Exit::Unsupported,
+        FaultKind::Block(_)
+        | FaultKind::Shared(_)
+        | FaultKind::Address { .. }
+        | FaultKind::Misaligned { .. }
+        | FaultKind::Trap
+        | FaultKind::NoInstruction(_)
+        | FaultKind::OutsideOfCode
+        | FaultKind::Deadlock
+        | FaultKind::Budget => Exit::Fault,
+    }
+}
+
+fn place([x, y, z]: [u32; 3]) -> String {
+    format!("({x},{y},{z})")
+}
+
+fn fault_text(fault: &Fault, text: impl Fn(u64) -> String) -> String {
+    format!(
+        "error: {}\n  in kernel {}, block {}, warp {}\n  at {:#06x}: {}",
+        fault.kind,
+        fault.kernel,
+        place(fault.block),
+        fault.warp,
+        fault.address,
+        text(fault.address),
+    )
+}
+
+fn fault_json(fault: &Fault, text: impl Fn(u64) -> String) -> Value {
+    json!({
+        "fault": fault.kind.to_string(),
+        "address": fault.address,
+        "instruction": text(fault.address),
+        "block": fault.block,
+        "warp": fault.warp,
+    })
+}
+
+fn hazard_text(broken: &Broken, text: impl Fn(u64) -> String) -> String {
+    format!(
+        "hazard: {}\n  at {:#06x}: {}\n  of {:#06x}: {}\n  first in block {}\n",
+        broken.message,
+        broken.address,
+        text(broken.address),
+        broken.on,
+        text(broken.on),
+        place(broken.block),
+    )
+}
+
+fn hazard_json(broken: &Broken, text: impl Fn(u64) -> String) -> Value {
+    json!({
+        "message": broken.message,
+        "address": broken.address,
+        "instruction": text(broken.address),
+        "on": broken.on,
+        "on_instruction": text(broken.on),
+        "block": broken.block,
+    })
+}
