@@ -15,6 +15,7 @@
 
 use crate::class::{ALL_ZERO, Class, Known, Rows, UNIFORM};
 use crate::flow::Flow;
+use crate::linear::Linears;
 use crate::order::{Order, successors};
 use ir::instruction::Op;
 use ir::{Access, BlockId, Cfg, Function, Liveness};
@@ -79,6 +80,7 @@ impl Divergence {
         cfg: &Cfg,
         order: &Order,
         live: &Liveness,
+        linears: &Linears,
         rows: Rows,
     ) -> Self {
         let (blocks, registers) = (cfg.blocks.len(), function.body.registers.len());
@@ -108,7 +110,7 @@ impl Divergence {
         let meets = this.meeting_points(cfg, order);
         let mut parted = vec![false; blocks];
         loop {
-            let mut changed = this.classify(function, cfg, order, rows);
+            let mut changed = this.classify(function, cfg, order, linears, rows);
             for &block in &order.blocks {
                 if !parted[block] && this.parts(function, cfg, block) {
                     parted[block] = true;
@@ -150,7 +152,14 @@ impl Divergence {
     }
 
     /// One round over all definitions; whether anything is known less well now.
-    fn classify(&mut self, function: &Function<'_>, cfg: &Cfg, order: &Order, rows: Rows) -> bool {
+    fn classify(
+        &mut self,
+        function: &Function<'_>,
+        cfg: &Cfg,
+        order: &Order,
+        linears: &Linears,
+        rows: Rows,
+    ) -> bool {
         let types = |register: RegId| function.body.registers[register.index()].ty;
         let mut changed = false;
         // What is known of each register at the instruction.
@@ -201,6 +210,8 @@ impl Divergence {
                         Class::Bent { .. } if types(register).bits() != 64 => Class::Varying,
                         class => class,
                     };
+                    // Without a slot there is nothing that lanes which wait could lose.
+                    let class = linears.of(register).map_or(class, |linear| linear.class());
                     let joined = self.classes[at].join(class);
                     let least = self.zeros[at].min(fewer);
                     changed |= joined != self.classes[at] || least != self.zeros[at];

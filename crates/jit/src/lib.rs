@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | `order` | in which order blocks stand, so that masks flow forward |
 //! | `class` | what is the same, or a step apart, in lanes that run together |
+//! | `linear` | which registers follow from thread numbers alone |
 //! | `flow` | what of a register's definitions reaches a read |
 //! | `divergence` | where lanes part, and what those that wait must not lose |
 //! | `waiting` | kernels whose threads may wait for one another |
@@ -37,6 +38,7 @@ mod context;
 mod divergence;
 mod emit;
 mod flow;
+mod linear;
 mod lists;
 mod llvm;
 mod order;

@@ -191,7 +191,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The registers whose values matter behind an instruction of the current block.
+    /// The registers with slots whose values matter behind an instruction of the current block.
     fn live_behind(&self, index: u32) -> Vec<RegId> {
         let count = self.function.body.registers.len();
         let mut live = Bits::new(count);
@@ -207,7 +207,8 @@ impl Emitter<'_> {
             });
             read.iter().for_each(|register| alive[register.index()] = true);
         }
-        (0..count as u32).map(RegId).filter(|register| alive[register.index()]).collect()
+        let is_kept = |id: &RegId| alive[id.index()] && self.linears.of(*id).is_none();
+        (0..count as u32).map(RegId).filter(is_kept).collect()
     }
 }
 

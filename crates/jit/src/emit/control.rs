@@ -7,6 +7,7 @@ use crate::Refusal;
 use crate::class::Rows;
 use crate::context::end;
 use crate::divergence::{Bits, Divergence};
+use crate::linear::Linears;
 use crate::order::{Order, successors};
 use ir::instruction::Op;
 use ir::operand::{Predicate, Value};
@@ -19,7 +20,8 @@ pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> 
     let order = Order::new(&cfg)?;
     crate::waiting::refuse(function, &cfg, &order)?;
     let live = Liveness::new(function, &cfg);
-    let divergence = Divergence::new(function, &cfg, &order, &live, rows);
+    let linears = Linears::new(source, function, &cfg, &order, &live, rows);
+    let divergence = Divergence::new(function, &cfg, &order, &live, &linears, rows);
     let emitter = Emitter {
         source,
         function,
@@ -27,6 +29,8 @@ pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> 
         order: &order,
         live: &live,
         divergence: &divergence,
+        linears: &linears,
+        shared_end: super::memory::shared_end(source),
         rows,
         text: Text::new(rows.width),
         lazy: super::float::lazy_registers(function),
@@ -153,6 +157,9 @@ impl Emitter<'_> {
 
     /// An instruction; which lanes go where, if it is a switch.
     pub(super) fn one(&mut self, index: u32) -> Result<Option<Vec<(usize, String)>>, Refusal> {
+        if self.linears.defines(index) {
+            return Ok(None);
+        }
         self.index = index;
         let instruction = self.function.instructions[index as usize].as_ref();
         let instruction = instruction.map_err(|why| Refusal::Instruction(why.clone()))?;

@@ -11,12 +11,14 @@ use super::values::Lanes;
 use super::window::Tested;
 use crate::Refusal;
 use crate::class::{Class, UNIFORM};
+use crate::linear::Linear;
 use crate::sites::{Access, Action, Steps};
 use ir::instruction::{Ld, St};
 use ir::operand::{Address, Def, Space};
+use machine::compiled::Source;
 use machine::memory::SpaceKind;
 use ptx::isa::Order as Strength;
-use ptx::module::AddressBase;
+use ptx::module::{AddressBase, VarId};
 use ptx::types::{StateSpace, TypeKind};
 
 /// Bytes that lanes store as a group: see [`Emitter::scatter`].
@@ -31,6 +33,8 @@ pub(super) struct Place {
     pub(super) offset: i64,
     /// Bytes of a variable from there on that are valid whatever happens.
     pub(super) room: u64,
+    /// What the addresses are, if they follow from thread numbers.
+    pub(super) linear: Option<Linear>,
 }
 
 /// How a row's accesses lie.
@@ -62,6 +66,14 @@ impl Place {
     }
 }
 
+/// One past the last byte of shared memory that a kernel's variables take, which every CTA has.
+pub(super) fn shared_end(source: &Source<'_>) -> u64 {
+    let variables = &source.module().variables;
+    let of_cta = (0..).map(VarId).zip(variables).filter(|(_, variable)| variable.space == StateSpace::Shared);
+    let ends = of_cta.filter_map(|(id, variable)| source.address_of(id)?.checked_add(variable.size));
+    ends.max().unwrap_or(0)
+}
+
 impl Emitter<'_> {
     pub(super) fn place(&mut self, address: &Address) -> Result<Place, Refusal> {
         let named = match address.space {
@@ -77,6 +89,7 @@ impl Emitter<'_> {
             lanes: Lanes::uniform(64, (value as i64).to_string()),
             offset: 0,
             room,
+            linear: None,
         };
         match address.base {
             AddressBase::Absolute => Ok(constant(named, address.offset as u64, 0)),
@@ -105,7 +118,10 @@ impl Emitter<'_> {
                 let lanes = self.register(register);
                 let lanes = self.canonical(lanes);
                 match lanes.bits {
-                    32 | 64 => Ok(Place { space: named, lanes, offset: address.offset, room: 0 }),
+                    32 | 64 => {
+                        let linear = self.linears.of(register);
+                        Ok(Place { space: named, lanes, offset: address.offset, room: 0, linear })
+                    }
                     other => Err(Refusal::Operand(format!("an address of {other} bits"))),
                 }
             }

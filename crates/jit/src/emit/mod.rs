@@ -13,7 +13,8 @@
 //! # No access leaves the guest's memory
 //!
 //! Each access in the text is behind a test that the interpreter's memory would pass ([`window`]), but for parameters and variables at
-//! constant offsets, which are compared with their size when the text is written. What passes lies in the access's **window**:
+//! constant offsets, which are compared with their size when the text is written, as are addresses in shared memory that follow from thread
+//! numbers. What passes lies in the access's **window**:
 //!
 //! * In *global memory*, also that of others which kernels reach, it holds bytes that the machine says are valid
 //!   ([`machine::compiled::Cta::valid_around`]). It is forgotten when bytes cease to be valid anywhere, before the next CTA and
@@ -46,6 +47,7 @@ mod window;
 use crate::Refusal;
 use crate::class::Rows;
 use crate::divergence::Divergence;
+use crate::linear::Linears;
 use crate::order::Order;
 use crate::sites::Site;
 pub(crate) use barrier::Barrier;
@@ -99,6 +101,9 @@ pub(crate) struct Emitter<'a> {
     pub(crate) order: &'a Order,
     pub(crate) live: &'a Liveness,
     pub(crate) divergence: &'a Divergence,
+    pub(crate) linears: &'a Linears,
+    /// Where the variables in shared memory end.
+    pub(crate) shared_end: u64,
     pub(crate) rows: Rows,
     pub(crate) text: Text,
     /// Registers with `.f32` results whose NaN is made canonical where their bits are looked at.

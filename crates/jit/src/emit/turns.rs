@@ -135,7 +135,7 @@ impl Emitter<'_> {
   %fuel.at = getelementptr i8, ptr %ctx, i64 {}
   br label %turn
 turn:
-  %row = phi i32 [ %first, %entry ], [ %next, %on ]
+  %row = phi i32 [ %first, %entry ], [ %next, %ended ]
 ",
             context::FUEL
         );
@@ -143,8 +143,8 @@ turn:
             let (most, fewest) = (i32::MAX, i32::MIN);
             let _ = write!(
                 text,
-                "  %least = phi i32 [ {most}, %entry ], [ %least.on, %on ]
-  %greatest = phi i32 [ {fewest}, %entry ], [ %greatest.on, %on ]
+                "  %least = phi i32 [ {most}, %entry ], [ %least.on, %ended ]
+  %greatest = phi i32 [ {fewest}, %entry ], [ %greatest.on, %ended ]
 "
             );
         }
@@ -152,11 +152,6 @@ turn:
             let _ = write!(
                 text,
                 "  %wide = zext i32 %row to i64
-  %place = getelementptr i32, ptr %states, i64 %wide
-  %state = load i32, ptr %place
-  %is.here = icmp eq i32 %state, {state}
-  br i1 %is.here, label %run, label %on, !prof !0
-run:
   %offset = mul i64 %wide, {frame}
   %frame = getelementptr i8, ptr %frames, i64 %offset
 "
@@ -175,22 +170,18 @@ run:
         if burns {
             text += "  %fuel.last = load i64, ptr %fuel\n  store i64 %fuel.last, ptr %fuel.at\n";
         }
-        if waits {
-            text += "  %end.at = load i32, ptr %end\n  store i32 %end.at, ptr %place\n";
-        }
         text += match compares {
             true => {
-                "  %is.less = icmp slt i32 %end.at, %least
-  %least.run = select i1 %is.less, i32 %end.at, i32 %least
+                "  %end.at = load i32, ptr %end
+  %place = getelementptr i32, ptr %states, i64 %wide
+  store i32 %end.at, ptr %place
+  %is.less = icmp slt i32 %end.at, %least
+  %least.on = select i1 %is.less, i32 %end.at, i32 %least
   %is.greater = icmp sgt i32 %end.at, %greatest
-  %greatest.run = select i1 %is.greater, i32 %end.at, i32 %greatest
-  br label %on
-on:
-  %least.on = phi i32 [ %least, %turn ], [ %least.run, %ended ]
-  %greatest.on = phi i32 [ %greatest, %turn ], [ %greatest.run, %ended ]
+  %greatest.on = select i1 %is.greater, i32 %end.at, i32 %greatest
 "
             }
-            false => "  br label %on\non:\n",
+            false => "",
         };
         text += "  %next = add i32 %row, 1
   %more = icmp ult i32 %next, %behind
@@ -213,7 +204,7 @@ all:
     /// Which threads a row has.
     fn head(&self) -> String {
         let width = self.rows.width;
-        let [bx, by, _] = self.rows.block;
+        let [bx, by, bz] = self.rows.block;
         let threads_of_block: u32 = self.rows.block.iter().product();
         let whole = threads_of_block.is_multiple_of(width);
         let mut head = Text::numbered(width, 1 << 24);
@@ -237,6 +228,10 @@ all:
         };
         let ty = head.int(32, kind);
         let (x, y) = (head.constant(i64::from(bx), 32, kind), head.constant(i64::from(by), 32, kind));
+        if straight && by * bz == 1 {
+            head.lines += "  %tid.x = add i32 %thread, 0\n  %tid.y = add i32 0, 0\n  %tid.z = add i32 0, 0\n";
+            return head.lines;
+        }
         head.line(&format!("%tid.x = urem {ty} {from}, {x}"));
         head.line(&format!("%tid.rest = udiv {ty} {from}, {x}"));
         head.line(&format!("%tid.y = urem {ty} %tid.rest, {y}"));
@@ -269,7 +264,8 @@ all:
 }
 
 /// The function that the host calls: from where all rows are, or from [`end::MIXED`], where each goes on from its own place. It returns
-/// when all are done, when one must stop, or with [`end::MIXED`] when some have come to another barrier than others.
+/// when all are done, when one must stop, or with [`end::MIXED`] when some have come to another barrier than others. Where rows are is
+/// written down for each of them only when turns end at different places; from then on rows go on one by one.
 fn entry_point(barriers: usize, counts_votes: bool) -> String {
     const ARGUMENTS: &str = "ptr %ctx, ptr %frames, ptr %states";
     let mixed = end::MIXED;
@@ -315,7 +311,7 @@ fn entry_point(barriers: usize, counts_votes: bool) -> String {
     format!(
         "{head}  br label %phase
 phase:
-  %at = phi i32 [ %where, %entry ], [ %end, %arrived ]
+  %at = phi i32 [ %where, %entry ], [ %next.at, %arrived ]
   switch i32 %at, label %each [{cases} ]
 {turns}each:
   %row = phi i32 [ 0, %phase ], [ %next, %on ]
@@ -331,6 +327,7 @@ phase:
   %stops = icmp eq i32 %one, {stop}
   br i1 %stops, label %stopped, label %went
 went:
+  store i32 %one, ptr %place
   %is.less = icmp slt i32 %one, %least
   %least.run = select i1 %is.less, i32 %one, i32 %least
   %is.greater = icmp sgt i32 %one, %greatest
@@ -347,6 +344,7 @@ through:
   br label %arrived
 arrived:
   %end = phi i32{ends} [ %same, %through ]
+  %next.at = phi i32{ends} [ {mixed}, %through ]
 {votes}  %goes.on = icmp sgt i32 %end, 0
   br i1 %goes.on, label %phase, label %return
 return:

@@ -4,6 +4,7 @@ use super::Emitter;
 use super::text::Kind;
 use crate::Refusal;
 use crate::class::{Class, UNIFORM};
+use crate::linear::Linear;
 use ir::operand::{Def, Predicate, Value};
 use ptx::isa::SpecialRegister;
 use ptx::module::{RegId, Symbol};
@@ -79,6 +80,9 @@ impl Emitter<'_> {
     /// A register as it stands.
     pub(crate) fn register(&mut self, register: RegId) -> Lanes {
         let (index, bits) = (register.index(), self.bits_of(register));
+        if let Some(linear) = self.linears.of(register) {
+            return self.linear(linear, bits);
+        }
         let raw = self.lazy[index];
         let vector = self.text.int(bits, Kind::Vector);
         let mut lanes = match self.class_of(register) {
@@ -105,6 +109,20 @@ impl Emitter<'_> {
         };
         lanes.raw = raw;
         lanes
+    }
+
+    /// What follows from the thread's number.
+    fn linear(&mut self, linear: Linear, bits: u32) -> Lanes {
+        let mut base = linear.first.to_string();
+        for (axis, step) in ["x", "y", "z"].into_iter().zip(linear.steps).filter(|(_, step)| *step != 0) {
+            let number = match bits {
+                32 => format!("%tid.{axis}"),
+                _ => self.text.value(&format!("zext i32 %tid.{axis} to i{bits}")),
+            };
+            let part = self.text.value(&format!("mul i{bits} {number}, {step}"));
+            base = self.text.value(&format!("add i{bits} {part}, {base}"));
+        }
+        Lanes::affine(bits, base, linear.steps[0])
     }
 
     /// An operand in so many bits, of which an `.f32` NaN may not be canonical.

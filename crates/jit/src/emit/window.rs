@@ -16,7 +16,6 @@ use super::context;
 use super::memory::{Layout, Place};
 use super::text::Kind;
 use crate::Refusal;
-use crate::class::Class;
 use crate::context::Window;
 use ir::instruction::Op;
 use ir::operand::Space;
@@ -153,29 +152,31 @@ impl Emitter<'_> {
         {
             return Some(tested);
         }
+        if let Some(tested) = self.always_inside(place, layout, all) {
+            return Some(tested);
+        }
         if self.stretch.is_far || matches!(place.space, SpaceKind::Cluster | SpaceKind::Param) {
             return None;
         }
+        // What lanes have in common can be known of one read and not of another.
+        let base = place.lanes.base.as_ref().filter(|_| layout != Layout::Scattered);
+        let is_alike = |tested: &Tested| matches!(tested.at, At::Row(_)) == base.is_some();
         let group = self.stretch.group_of.get(&self.index).copied();
-        let (tested, is_known) = match (layout, &place.lanes.base, group) {
-            (Layout::Scattered, ..) | (_, None, _) => (self.tested_lanes(place, all, active), false),
-            (_, Some(base), None) => {
-                (self.tested_row(place, base, place.offset, all.into(), all, active), false)
-            }
-            (_, Some(base), Some(group)) => {
+        let group = group.filter(|&group| self.stretch.groups[group].tested.as_ref().is_none_or(is_alike));
+        let test = |e: &mut Self, low: i64, bytes: u64, align: u32| match base {
+            Some(base) => e.tested_row(place, base, low, bytes, align, active),
+            None => e.tested_lanes(place, low, bytes, align, active),
+        };
+        let (tested, is_known) = match group {
+            None => (test(self, place.offset, all.into(), all), false),
+            Some(group) => {
                 let Group { low, end, align, ref tested, .. } = self.stretch.groups[group];
                 let (tested, is_known) = match tested {
                     Some(tested) => (tested.clone(), true),
-                    None => (self.tested_row(place, base, low, (end - low) as u64, align, active), false),
+                    None => (test(self, low, (end - low) as u64, align), false),
                 };
                 self.stretch.groups[group].tested = Some(tested.clone());
-                let at = match &tested.at {
-                    At::Row(at) if place.offset != low => {
-                        At::Row(self.text.value(&format!("add i64 {at}, {}", place.offset - low)))
-                    }
-                    at => at.clone(),
-                };
-                (Tested { at, ..tested }, is_known)
+                (self.farther(tested, place.offset - low), is_known)
             }
         };
         self.stretch.window_of.insert(self.index, tested.window);
@@ -186,6 +187,19 @@ impl Emitter<'_> {
             self.stretch.exits.push(self.index);
         }
         Some(tested)
+    }
+
+    /// What is so many bytes behind what was tested.
+    fn farther(&mut self, tested: Tested, by: i64) -> Tested {
+        let at = match &tested.at {
+            at if by == 0 => at.clone(),
+            At::Row(at) => At::Row(self.text.value(&format!("add i64 {at}, {by}"))),
+            At::Lanes(offsets) => {
+                let (word, by) = (self.text.int(32, Kind::Vector), self.text.constant(by, 32, Kind::Vector));
+                At::Lanes(self.text.value(&format!("add {word} {offsets}, {by}")))
+            }
+        };
+        Tested { at, ..tested }
     }
 
     /// An access at a constant place in a variable, which needs no test: variables of the module are valid while its kernels run,
@@ -200,6 +214,32 @@ impl Emitter<'_> {
         let fits = place.room >= u64::from(all) && at.is_multiple_of(u64::from(all));
         let at = At::Row((at.checked_sub(start)? as i64).to_string());
         fits.then(|| Tested { good: "true".to_owned(), window: 0, space: place.space, at })
+    }
+
+    /// An access of shared memory whose addresses follow from thread numbers: whatever they are in a block, it is inside of what variables
+    /// take there, which every CTA has.
+    fn always_inside(&mut self, place: &Place, layout: Layout, all: u32) -> Option<Tested> {
+        let (linear, base) = place.linear.zip(place.lanes.base.as_ref())?;
+        let (start, align) = (i64::from(self.source.shared_start()), i64::from(all));
+        let is_aligned = linear.is_multiple_of(align) && place.offset & (align - 1) == 0;
+        let known = layout != Layout::Scattered && layout == place.layout(all);
+        if place.space != SpaceKind::Shared || !known || !is_aligned {
+            return None;
+        }
+        let range = linear.range(self.rows);
+        let first = range.start().checked_add(place.offset)?;
+        let end = range.end().checked_add(place.offset)?.checked_add(align)?;
+        if first < start || u64::try_from(end).ok()? > self.shared_end {
+            return None;
+        }
+        let wide = match place.lanes.bits {
+            64 => base.clone(),
+            _ => self.text.value(&format!("zext i32 {base} to i64")),
+        };
+        let far = place.lanes.stride * i64::from(self.rows.width - 1);
+        let by = place.offset + far.min(0) - start;
+        let at = At::Row(self.text.value(&format!("add i64 {wide}, {by}")));
+        Some(Tested { good: "true".to_owned(), window: 0, space: place.space, at })
     }
 
     /// The window that the host moves to the current access.
@@ -277,7 +317,6 @@ impl Emitter<'_> {
             };
             if let Some(address) = address.filter(|_| weak && instruction.guard.is_none() && bytes != 0)
                 && let AddressBase::Register(register) = address.base
-                && matches!(self.class_of(register), Class::Affine(_) | Class::Bent { .. })
                 && address.offset.unsigned_abs() < 1 << 30
             {
                 let (low, end) = (address.offset, address.offset + i64::from(bytes));
@@ -395,8 +434,8 @@ impl Emitter<'_> {
         })
     }
 
-    /// Tests each lane.
-    fn tested_lanes(&mut self, place: &Place, all: u32, active: &str) -> Tested {
+    /// Tests in each active lane so many bytes from a place on, counted from its register.
+    fn tested_lanes(&mut self, place: &Place, low: i64, bytes: u64, align: u32, active: &str) -> Tested {
         let (v, width, space) = (Kind::Vector, self.rows.width, place.space);
         let start = match space {
             SpaceKind::Shared => i64::from(self.source.shared_start()),
@@ -404,13 +443,13 @@ impl Emitter<'_> {
         };
         // In shared memory, bytes behind its start. Of an offset that leads on, the register is tested for a span longer by
         // that: a sum of 32 bits could wrap into the window.
-        let by = place.offset.wrapping_sub(start);
+        let by = low.wrapping_sub(start);
         let before = i64::from(i32::MIN)..=0;
         let behind = 1..=i64::from(i32::MAX);
         let is_fixed = matches!(space, SpaceKind::Shared | SpaceKind::Local);
         let is_narrow = is_fixed
             && place.lanes.bits == 32
-            && (before.contains(&by) || behind.contains(&by) && by % i64::from(all) == 0);
+            && (before.contains(&by) || behind.contains(&by) && by % i64::from(align) == 0);
         let bits = if is_narrow { 32 } else { 64 };
         let int = self.text.int(bits, v);
         let add = |e: &mut Self, vector: &str, by: i64| match by {
@@ -429,8 +468,8 @@ impl Emitter<'_> {
         };
         let distance = add(self, &register, by);
         let is_longer = is_narrow && by > 0;
-        let span = u64::from(all) + if is_longer { by as u64 } else { 0 };
-        let window = self.add_window(space, span, all);
+        let span = bytes + if is_longer { by as u64 } else { 0 };
+        let window = self.add_window(space, span, align);
         let distance = match is_fixed {
             true => distance,
             false => {
@@ -440,7 +479,7 @@ impl Emitter<'_> {
             }
         };
         let tested = if is_longer { register } else { distance.clone() };
-        let rotated = self.rotated(&tested, bits, all, v);
+        let rotated = self.rotated(&tested, bits, align, v);
         let mut limit = self.window_field(window, offset_of!(Window, limit), !is_fixed);
         if is_narrow {
             limit = self.text.value(&format!("trunc i64 {limit} to i32"));

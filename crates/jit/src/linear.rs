@@ -1,0 +1,248 @@
+//! Registers that follow from the thread's number alone: `first + x * %tid.x + y * %tid.y + z * %tid.z`, all four known when the kernel
+//! is compiled, since the block's shape is.
+//!
+//! Such a register needs no slot and no place in a frame: where it is read it is computed from the row's number. What it can be
+//! in a block is a range, so that no widening wraps ([`Class::Affine`], never bent), and an access of a variable at
+//! such an address needs no test.
+//!
+//! A register is one if it has one definition, which is not guarded, and none of its reads can come before that: so every
+//! read of a thread sees the one value that there is.
+
+use crate::class::{Class, Rows};
+use crate::order::Order;
+use ir::instruction::{MulIntMode, Op};
+use ir::operand::{Def, Value};
+use ir::{Access, BlockId, Cfg, Function, Liveness};
+use machine::compiled::Source;
+use ptx::isa::SpecialRegister;
+use ptx::module::{RegId, Symbol};
+use ptx::types::{ScalarType, TypeKind};
+use std::ops::RangeInclusive;
+
+/// The greatest values, as sums and products of two must not leave 64 bits.
+const MOST: i64 = 1 << 40;
+
+/// See the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Linear {
+    pub(crate) first: i64,
+    pub(crate) steps: [i64; 3],
+}
+
+impl Linear {
+    fn constant(first: i64) -> Self {
+        Self { first, steps: [0; 3] }
+    }
+
+    fn plus(self, other: Self, sign: i64) -> Self {
+        let sum = |a: i64, b: i64| a + sign * b;
+        Self {
+            first: sum(self.first, other.first),
+            steps: [0, 1, 2].map(|axis: usize| sum(self.steps[axis], other.steps[axis])),
+        }
+    }
+
+    /// The product, if one of them is the same in all threads and both are small.
+    fn times(self, other: Self) -> Option<Self> {
+        let (factor, of) = match (self.steps, other.steps) {
+            (_, [0, 0, 0]) => (other.first, self),
+            ([0, 0, 0], _) => (self.first, other),
+            _ => return None,
+        };
+        let product = |n: i64| n.checked_mul(factor).filter(|n| n.abs() <= MOST);
+        let [x, y, z] = of.steps;
+        Some(Self { first: product(of.first)?, steps: [product(x)?, product(y)?, product(z)?] })
+    }
+
+    /// The least and the greatest value in the lanes of any row, also in those that have no thread.
+    pub(crate) fn range(&self, rows: Rows) -> RangeInclusive<i64> {
+        let [x, y, z] = rows.block;
+        let x = if y * z == 1 { x.next_multiple_of(rows.width) } else { x };
+        let far = [x, y, z].map(|threads| i64::from(threads) - 1);
+        let reach = |sign: i64| -> i64 {
+            self.steps.iter().zip(far).map(|(step, far)| (step * far * sign).max(0) * sign).sum()
+        };
+        self.first + reach(-1)..=self.first + reach(1)
+    }
+
+    /// Whether it is a multiple of a power of two in every thread.
+    pub(crate) fn is_multiple_of(&self, power: i64) -> bool {
+        self.steps.iter().chain([&self.first]).all(|part| part & (power - 1) == 0)
+    }
+
+    pub(crate) fn class(&self) -> Class {
+        Class::Affine(self.steps[0])
+    }
+}
+
+/// What is known of the registers of a function.
+#[derive(Debug)]
+pub(crate) struct Linears {
+    registers: Vec<Option<Linear>>,
+    /// Instructions that compute one.
+    defines: Vec<bool>,
+}
+
+impl Linears {
+    pub(crate) fn new(
+        source: &Source<'_>,
+        function: &Function<'_>,
+        cfg: &Cfg,
+        order: &Order,
+        live: &Liveness,
+        rows: Rows,
+    ) -> Self {
+        let registers = &function.body.registers;
+        let mut this = Self {
+            registers: vec![None; registers.len()],
+            defines: vec![false; function.instructions.len()],
+        };
+        if !rows.are_straight() {
+            return this;
+        }
+        let mut definitions = vec![0_u32; registers.len()];
+        for instruction in function.instructions.iter().flatten() {
+            instruction.registers(&mut |register, access| {
+                definitions[register.index()] += u32::from(access != Access::Read);
+            });
+        }
+        live.live_in(BlockId(0)).for_each(|register| definitions[register.index()] = u32::MAX);
+        // A definition stands before its reads in this order.
+        for &block in &order.blocks {
+            for index in cfg.blocks[block].first..cfg.blocks[block].end {
+                let Some(instruction) = function.instruction(index) else { continue };
+                let known = Operands { source, rows, function, registers: &this.registers };
+                let Some((Def(Some(register)), bits, value)) = known.result(&instruction.op) else {
+                    continue;
+                };
+                let is_one = definitions[register.index()] == 1
+                    && instruction.guard.is_none()
+                    && registers[register.index()].ty.bits() == bits;
+                if is_one && fits(value, bits, rows) {
+                    this.registers[register.index()] = Some(value);
+                    this.defines[index as usize] = true;
+                }
+            }
+        }
+        this
+    }
+
+    pub(crate) fn of(&self, register: RegId) -> Option<Linear> {
+        self.registers[register.index()]
+    }
+
+    /// Whether an instruction does nothing but compute such a register.
+    pub(crate) fn defines(&self, index: u32) -> bool {
+        self.defines[index as usize]
+    }
+}
+
+/// Whether a value is the same number, whether its bits are taken as one with a sign or without.
+fn fits(value: Linear, bits: u32, rows: Rows) -> bool {
+    let range = value.range(rows);
+    let most = if bits == 32 { i64::from(i32::MAX) } else { MOST };
+    *range.start() >= 0 && *range.end() <= most && value.steps[0].abs() <= MOST_STEP
+}
+
+/// The greatest distance of two lanes, as for [`Class`].
+const MOST_STEP: i64 = 1 << 24;
+
+/// What operands are.
+struct Operands<'a> {
+    source: &'a Source<'a>,
+    rows: Rows,
+    function: &'a Function<'a>,
+    registers: &'a [Option<Linear>],
+}
+
+impl Operands<'_> {
+    /// A value that is read as one with so many bits, of a register that has as many.
+    fn value(&self, value: &Value, bits: u32) -> Option<Linear> {
+        use SpecialRegister as R;
+        let signed =
+            |bits_of: u64| if bits == 32 { i64::from(bits_of as u32 as i32) } else { bits_of as i64 };
+        let one = |axis: usize| {
+            let mut steps = [0; 3];
+            steps[axis] = 1;
+            Linear { first: 0, steps }
+        };
+        match *value {
+            Value::Register(register) if self.bits_of(register) == bits => self.registers[register.index()],
+            Value::Constant(value) => Some(Linear::constant(signed(value))).filter(|c| c.first.abs() <= MOST),
+            Value::Special { register: R::Tid, component: axis @ 0..3 } => Some(one(axis.into())),
+            Value::Special { register: R::Ntid, component: axis @ 0..3 } => {
+                Some(Linear::constant(self.rows.block[usize::from(axis)].into()))
+            }
+            Value::Symbol { symbol: Symbol::Variable(id), offset } => {
+                let address = self.source.address_of(id)?.checked_add_signed(offset)?;
+                i64::try_from(address).ok().filter(|&address| address <= MOST).map(Linear::constant)
+            }
+            Value::Register(_) | Value::Special { .. } | Value::Symbol { .. } | Value::Unused => None,
+        }
+    }
+
+    fn bits_of(&self, register: RegId) -> u32 {
+        self.function.body.registers[register.index()].ty.bits()
+    }
+
+    /// Both, of one type of 32 or 64 bits.
+    fn both(&self, a: &Value, b: &Value, ty: ScalarType) -> Option<(Linear, Linear)> {
+        matches!(ty.bits(), 32 | 64).then_some(())?;
+        Some((self.value(a, ty.bits())?, self.value(b, ty.bits())?))
+    }
+
+    /// A factor read as a number without a sign is not one with a sign that is less than zero.
+    fn product(&self, a: &Value, b: &Value, ty: ScalarType, mode: MulIntMode) -> Option<Linear> {
+        let (a, b) = self.both(a, b, ty)?;
+        let is_wide = mode == MulIntMode::Wide;
+        let is_plain =
+            |factor: Linear| ty.kind() == TypeKind::Signed || *factor.range(self.rows).start() >= 0;
+        match mode {
+            MulIntMode::Hi => None,
+            MulIntMode::Lo | MulIntMode::Wide if is_wide && !(is_plain(a) && is_plain(b)) => None,
+            MulIntMode::Lo | MulIntMode::Wide => a.times(b),
+        }
+    }
+
+    /// What an instruction computes, for which register, in how many bits.
+    fn result(&self, op: &Op) -> Option<(Def, u32, Linear)> {
+        let twice = |ty: ScalarType, mode| if mode == MulIntMode::Wide { 2 * ty.bits() } else { ty.bits() };
+        match op {
+            Op::Mov(i) if matches!(i.ty.bits(), 32 | 64) => {
+                let own = match i.a {
+                    Value::Special { .. } => 32,
+                    _ => i.ty.bits(),
+                };
+                (own == i.ty.bits()).then_some(())?;
+                Some((i.d, own, self.value(&i.a, own)?))
+            }
+            Op::AddInt(i) if !i.sat => {
+                let (a, b) = self.both(&i.a, &i.b, i.ty)?;
+                Some((i.d, i.ty.bits(), a.plus(b, 1)))
+            }
+            Op::SubInt(i) if !i.sat => {
+                let (a, b) = self.both(&i.a, &i.b, i.ty)?;
+                Some((i.d, i.ty.bits(), a.plus(b, -1)))
+            }
+            Op::MulInt(i) => Some((i.d, twice(i.ty, i.mode), self.product(&i.a, &i.b, i.ty, i.mode)?)),
+            Op::MadInt(i) if !i.sat => {
+                let bits = twice(i.ty, i.mode);
+                let product = self.product(&i.a, &i.b, i.ty, i.mode)?;
+                Some((i.d, bits, product.plus(self.value(&i.c, bits)?, 1)))
+            }
+            Op::Shl(i) => match i.b {
+                Value::Constant(amount) if amount < 24 && matches!(i.ty.bits(), 32 | 64) => {
+                    let factor = Linear::constant(1 << amount);
+                    Some((i.d, i.ty.bits(), self.value(&i.a, i.ty.bits())?.times(factor)?))
+                }
+                _ => None,
+            },
+            // Numbers that fit keep their bits, and get zeros.
+            Op::CvtInt(i) if !i.sat && [i.atype, i.dtype].iter().all(|ty| matches!(ty.bits(), 32 | 64)) => {
+                let value = self.value(&i.a, i.atype.bits()).filter(|_| matches!(i.a, Value::Register(_)))?;
+                Some((i.d, i.dtype.bits(), value))
+            }
+            _ => None,
+        }
+    }
+}
