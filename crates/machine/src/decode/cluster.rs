@@ -1,16 +1,18 @@
 //! Clusters that are not launched (PTX ISA, "clusterlaunchcontrol"). Of an answer, [`crate::ops::cancel`] knows the words.
 
-use super::decoder::{Decoded, Decoder, decoders};
+use super::decoder::{Decoded, Decoder, Memory, Missing, decoders};
 use super::mbarrier::phase;
 use crate::image::copy::Cancellation;
+use crate::memory::SHARED_WINDOW;
 use crate::operation::kinds::{CancelCluster, ExtractElement, Nonzero, Outcome};
+use crate::operation::{Address as Pointer, Immediate};
 use crate::ops::element;
 use ir::instruction::Component;
-use ir::operand::{Def, Value};
+use ir::operand::{Address, Def, Value};
 
 decoders! { d, op:
     TryCancel => {
-        let (answer, barrier) = (d.memory(&op.addr, 16)?.address, d.memory(&op.mbar, 8)?.address);
+        let (answer, barrier) = (in_shared(d, &op.addr, 16)?, in_shared(d, &op.mbar, 8)?);
         // Of several objects each would have to wait for the one request.
         if !op.multicast {
             let completes = phase(d, &op.mbar, None)?;
@@ -34,6 +36,13 @@ decoders! { d, op:
     };
     // The manual has no fourth one.
     CancelQueryCtaid => (0..3).zip(&op.d).try_for_each(|(word, &to)| word_of(d, &op.a, word, to));
+}
+
+/// An address of shared memory, which may be given as a generic one.
+fn in_shared(d: &mut Decoder<'_>, operand: &Address, bytes: u32) -> Result<Pointer, Missing> {
+    let Memory { address, space, .. } = d.memory(operand, bytes)?;
+    let offset = address.offset.0.wrapping_add(space.window()).wrapping_sub(SHARED_WINDOW);
+    Ok(Pointer { offset: Immediate(offset), ..address })
 }
 
 /// A word of an answer.
