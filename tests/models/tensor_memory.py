@@ -57,8 +57,8 @@ COPIES = [
 def begin(name, parameters):
     registers = ", ".join(f"%t{i}" for i in range(COLUMNS))
     lines = [f".visible .entry {name}({', '.join(f'.param .u64 {p}' for p in parameters)})", "{",
-             f"    .reg .b32 %t<{COLUMNS}>, %r<8>, %thread, %warp, %taddr, %waddr, %fold, %at;", "    .reg .b64 %rd<2>, %desc;", "    .reg .pred %first;",
-             "    .shared .align 4 .b32 slot;", "    .shared .align 1024 .b8 image[4096];",
+             f"    .reg .b32 %t<{COLUMNS}>, %r<8>, %thread, %warp, %taddr, %waddr, %fold, %at;", "    .reg .b64 %rd<2>, %desc;", "    .reg .pred %first, %done;",
+             "    .shared .align 4 .b32 slot;", "    .shared .align 8 .b64 bar;", "    .shared .align 1024 .b8 image[4096];",
              "    mov.u32 %thread, %tid.x;", "    shr.u32 %warp, %thread, 5;", "    setp.eq.u32 %first, %warp, 0;",
              f"    @%first tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], {COLUMNS};",
              "    bar.sync 0;", "    ld.shared.b32 %taddr, [slot];", "    shl.b32 %waddr, %warp, 21;", "    add.u32 %waddr, %waddr, %taddr;",
@@ -67,6 +67,13 @@ def begin(name, parameters):
     lines += [f"    tcgen05.st.sync.aligned.32x32b.x{COLUMNS}.b32 [%waddr], {{{registers}}};", "    tcgen05.wait::st.sync.aligned;",
               "    tcgen05.fence::before_thread_sync;", "    bar.sync 0;", "    tcgen05.fence::after_thread_sync;"]
     return lines
+
+
+def awaited(name, instruction):
+    """An instruction of the tensor core, and what waits until it is done."""
+    return ["    mbarrier.init.shared.b64 [bar], 1;", instruction,
+            "    tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];", f"WAIT_{name}:",
+            "    mbarrier.try_wait.parity.shared.b64 %done, [bar], 0;", f"    @!%done bra WAIT_{name};"]
 
 
 def end(everything=True, registers=0):
@@ -150,14 +157,15 @@ def main():
         lines += ["    fence.proxy.async.shared::cta;", "    bar.sync 0;", "    setp.ne.u32 %first, %thread, 0;", f"    @%first bra BEHIND_{name};",
                   "    mov.u32 %at, image;", "    cvt.u64.u32 %desc, %at;", "    shr.u64 %desc, %desc, 4;",
                   f"    add.u64 %desc, %desc, {2048 >> 4 << 16 | 128 >> 4 << 32 | 1 << 46:#x};", "    add.u32 %at, %taddr, 3;",
-                  f"    tcgen05.cp.cta_group::1.{shape}{formats} [%at], %desc;", f"BEHIND_{name}:", "    setp.eq.u32 %first, %warp, 0;"]
+                  *awaited(name, f"    tcgen05.cp.cta_group::1.{shape}{formats} [%at], %desc;"), f"BEHIND_{name}:",
+                  "    setp.eq.u32 %first, %warp, 0;"]
         case(name, ["words", "bytes"], [fold(row) for row in tensor], lines + end())
     tensor = memory()
     for lane in range(32, 63):
         tensor[lane][16:24] = memory()[lane + 1][16:24]
     case("shifted", ["words"], [fold(row) for row in tensor], [
         "    setp.ne.u32 %first, %thread, 0;", "    @%first bra BEHIND_shifted;", f"    add.u32 %at, %taddr, {32 << 16 | 16};",
-        "    tcgen05.shift.cta_group::1.down [%at];", "BEHIND_shifted:", "    setp.eq.u32 %first, %warp, 0;"] + end())
+        *awaited("shifted", "    tcgen05.shift.cta_group::1.down [%at];"), "BEHIND_shifted:", "    setp.eq.u32 %first, %warp, 0;"] + end())
     print("// What moves data to and from tensor memory, each lane's 64 words or each thread's registers folded into a word.")
     print("// tests/models/tensor_memory.py made this file.\n//: device b200")
     print("\n".join(directives))

@@ -72,20 +72,21 @@ def bare(ptx):
     return "".join(f"{line}\n" for line in lines if line.strip() and not re.match(r"\s*(\.loc|\.file|\$L__tmp)", line))
 
 
-folder = pathlib.Path(sys.argv[1])
-folder.mkdir(parents=True, exist_ok=True)
-for name, ty, written in TYPES:
-    for capability in (80, 90):
-        if (name, capability) in (("fp8e4nv", 80), ("fp8e5", 80), ("bf16", 80)):
-            continue
-        arguments = {"a": f"*{name}", "b": f"*{name}", "c": "*i32" if ty == "s8" else "*fp32", "n": "i32", "k": "i32"}
-        constants = {"ROWS": 64, "COLUMNS": 16, "DEPTH": 64, "SUM": tl.int32 if ty == "s8" else tl.float32}
-        source = ASTSource(
-            fn=dot,
-            signature=arguments | {name: "constexpr" for name in constants},
-            constexprs=constants,
-            attrs={(i,): [["tt.divisibility", 16]] for i in range(5)},
-        )
-        made = triton.compile(source, target=GPUTarget("cuda", capability, 32), options={"num_warps": 4, "num_stages": 2})
-        text = directives(ty, written, made.metadata.shared) + bare(made.asm["ptx"])
-        (folder / f"dot-{name}-sm{capability}.ptx").write_text(text)
+if __name__ == "__main__":
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, ty, written in TYPES:
+        for capability in (80, 90):
+            if (name, capability) in (("fp8e4nv", 80), ("fp8e5", 80), ("bf16", 80)):
+                continue
+            arguments = {"a": f"*{name}", "b": f"*{name}", "c": "*i32" if ty == "s8" else "*fp32", "n": "i32", "k": "i32"}
+            constants = {"ROWS": 64, "COLUMNS": 16, "DEPTH": 64, "SUM": tl.int32 if ty == "s8" else tl.float32}
+            source = ASTSource(
+                fn=dot,
+                signature=arguments | {name: "constexpr" for name in constants},
+                constexprs=constants,
+                attrs={(i,): [["tt.divisibility", 16]] for i in range(5)},
+            )
+            made = triton.compile(source, target=GPUTarget("cuda", capability, 32), options={"num_warps": 4, "num_stages": 2})
+            text = directives(ty, written, made.metadata.shared) + bare(made.asm["ptx"])
+            (folder / f"dot-{name}-sm{capability}.ptx").write_text(text)

@@ -147,9 +147,14 @@ fn nvcc(tool: &Path, out: &Path) -> Result<Batch> {
     let mut files = Vec::new();
     for source in sources("tests/nvcc", "cu").into_iter().chain(sources("tests/sanitizer/nvcc", "cu")) {
         // The plain name is what runs on the machine.
-        for (arch, suffix) in
-            [("compute_90", ""), ("compute_80", "-80"), ("compute_75", "-75"), ("compute_100", "-100")]
-        {
+        let of_blackwell = source.parent().is_some_and(|folder| folder.ends_with("blackwell"));
+        let archs: &[_] = match of_blackwell {
+            true => &[("compute_100a", "")],
+            false => {
+                &[("compute_90", ""), ("compute_80", "-80"), ("compute_75", "-75"), ("compute_100", "-100")]
+            }
+        };
+        for (arch, suffix) in archs {
             let file = out.join(format!("{}{suffix}.ptx", stem(&source)));
             let mut command = Command::new(tool);
             command.args(["-ptx", "-std=c++17", "--extended-lambda", "-lineinfo", "-arch", arch]);

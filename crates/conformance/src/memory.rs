@@ -43,7 +43,7 @@ impl Builder<'_> {
             (Some(Group::Bulk), ..) => self.bulk(i),
             (Some(Group::Copy), ..) => self.copied(i),
             // Its operands are descriptors.
-            (Some(Group::Wgmma), ..) => None,
+            (Some(Group::Wgmma | Group::TensorCore | Group::TensorLoad | Group::TensorStore), ..) => None,
             (None, Access::Mbarrier(_), _) => self.mbarrier(space),
             (None, access, Footprint::Rows) => self.matrix_row(space, access),
             (None, _, Footprint::Matrix) => self.matrix(space),

@@ -1,4 +1,4 @@
-//! Tensor maps of a test file: `map NAME tiled|im2col TYPE of BUFFER KEY=LIST...`.
+//! Tensor maps of a test file: `map NAME tiled|im2col|wide TYPE of BUFFER KEY=LIST...`.
 
 use machine::tensormap::{DataType, Fill, Im2col, Interleave, Promotion, Swizzle, Tensor, TensorMap};
 use std::str::FromStr;
@@ -21,7 +21,7 @@ pub struct TensorMapPlan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Mode {
     Tiled { box_sizes: Vec<u32> },
-    Im2col { lower: Vec<i32>, upper: Vec<i32>, channels: u32, pixels: u32 },
+    Im2col { lower: Vec<i32>, upper: Vec<i32>, channels: u32, pixels: u32, wide: bool },
 }
 
 /// What a `map` directive says.
@@ -94,6 +94,9 @@ impl MapDirective {
                         "32" => Swizzle::Bytes32,
                         "64" => Swizzle::Bytes64,
                         "128" => Swizzle::Bytes128,
+                        "128/32" => Swizzle::Bytes128Atom32,
+                        "128/32-flip-8" => Swizzle::Bytes128Atom32Flip8,
+                        "128/64" => Swizzle::Bytes128Atom64,
                         _ => return Err(wrong()),
                     };
                 }
@@ -112,8 +115,8 @@ impl MapDirective {
         }
         plan.mode = match mode {
             "tiled" => Mode::Tiled { box_sizes },
-            "im2col" => Mode::Im2col { lower, upper, channels, pixels },
-            _ => return Err(format!("`{mode}` is neither tiled nor im2col")),
+            "im2col" | "wide" => Mode::Im2col { lower, upper, channels, pixels, wide: mode == "wide" },
+            _ => return Err(format!("`{mode}` is neither tiled, im2col nor wide")),
         };
         Ok(Self { name, buffer, in_memory, plan })
     }
@@ -138,9 +141,14 @@ impl TensorMapPlan {
         };
         let map = match &self.mode {
             Mode::Tiled { box_sizes } => TensorMap::tiled(&tensor, box_sizes),
-            Mode::Im2col { lower, upper, channels, pixels } => {
+            Mode::Im2col { lower, upper, channels, pixels, wide } => {
                 let (channels, pixels) = (*channels, *pixels);
-                TensorMap::im2col(&tensor, &Im2col { lower, upper, channels, pixels })
+                let column = Im2col { lower, upper, channels, pixels };
+                if *wide {
+                    TensorMap::im2col_wide(&tensor, &column)
+                } else {
+                    TensorMap::im2col(&tensor, &column)
+                }
             }
         };
         map.map_err(|error| error.to_string())

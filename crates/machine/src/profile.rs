@@ -42,7 +42,7 @@ const GIB: u64 = 1 << 30;
 const KIB: u32 = 1 << 10;
 
 /// Every profile, the default first.
-pub const PROFILES: [Profile; 10] = [
+pub const PROFILES: [Profile; 11] = [
     Profile {
         name: "h200",
         device_name: "NVIDIA H200",
@@ -109,6 +109,23 @@ pub const PROFILES: [Profile; 10] = [
         clock_khz: 1_965_000,
         memory_clock_khz: 3_996_000,
         memory_bus_bits: 7680,
+        l2: 126 * KIB * KIB,
+    },
+    Profile {
+        name: "b300",
+        device_name: "NVIDIA B300 SXM6 AC",
+        sm: 103,
+        arch_specific: true,
+        multiprocessors: 148,
+        memory: 268 * GIB,
+        registers: 65536,
+        threads_per_multiprocessor: 2048,
+        ctas_per_multiprocessor: 32,
+        shared_per_multiprocessor: 228 * KIB,
+        shared_per_cta_optin: 227 * KIB,
+        clock_khz: 1_920_000,
+        memory_clock_khz: 3_996_000,
+        memory_bus_bits: 8192,
         l2: 126 * KIB * KIB,
     },
     Profile {

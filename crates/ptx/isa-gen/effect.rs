@@ -80,7 +80,9 @@ impl Effects {
             return Ok(());
         }
         let group = |name: &str| match name {
-            "copy" | "bulk" | "wgmma" | "mbarrier" => Ok(format!("Group::{}", camel_case(name))),
+            "copy" | "bulk" | "wgmma" | "mbarrier" | "tensor_core" | "tensor_load" | "tensor_store" => {
+                Ok(format!("Group::{}", camel_case(name)))
+            }
             _ => Err(format!("`{name}` is not a kind of groups")),
         };
         let (kind, rest) = word.split_once('.').or_else(|| word.split_once('=')).unwrap_or((word, ""));

@@ -38,6 +38,18 @@ pub(crate) fn steps(module: &Module, function: FuncId) -> Option<Arc<[Step]>> {
     Some((0..body.instructions.len() as u32).map(|index| step(&lowered, index)).collect())
 }
 
+/// Groups of what is no `wgmma`.
+macro_rules! other {
+    () => {
+        Group::Copy
+            | Group::Bulk
+            | Group::Mbarrier
+            | Group::TensorCore
+            | Group::TensorLoad
+            | Group::TensorStore
+    };
+}
+
 fn step(function: &ir::Function<'_>, index: u32) -> Step {
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
     let Some(instruction) = function.instruction(index) else { return Step::Other { reads, writes } };
@@ -53,10 +65,10 @@ fn step(function: &ir::Function<'_>, index: u32) -> Step {
             }
         }
         Some(
-            GroupEffect::Commit(Group::Copy | Group::Bulk | Group::Mbarrier)
-            | GroupEffect::Wait(Group::Copy | Group::Bulk | Group::Mbarrier)
-            | GroupEffect::Order(Group::Copy | Group::Bulk | Group::Mbarrier)
-            | GroupEffect::Arrive(Group::Copy | Group::Bulk | Group::Mbarrier | Group::Wgmma),
+            GroupEffect::Commit(other!())
+            | GroupEffect::Wait(other!())
+            | GroupEffect::Order(other!())
+            | GroupEffect::Arrive(Group::Wgmma | other!()),
         )
         | None => {}
     }

@@ -67,7 +67,7 @@ impl Queue {
             Group::Copy => Some(Self::Copies),
             Group::Bulk => Some(Self::Bulk),
             Group::Wgmma => Some(Self::Products),
-            Group::Mbarrier => None,
+            Group::Mbarrier | Group::TensorCore | Group::TensorLoad | Group::TensorStore => None,
         }
     }
 }
@@ -116,11 +116,12 @@ fn action_of(opcode: &Opcode, effects: &Effects, count: Option<u32>) -> Action {
             return Queue::of(of).map_or(Action::None, wait);
         }
         Some(GroupEffect::Arrive(Group::Copy | Group::Bulk)) => return Action::CopyArrive,
+        // It is told as what happens to the mbarrier.
+        Some(GroupEffect::Arrive(Group::TensorCore | Group::TensorLoad | Group::TensorStore)) | None => {}
         // `wgmma.fence` is about registers: accesses to memory are ordered by a proxy fence.
         Some(GroupEffect::Arrive(Group::Wgmma | Group::Mbarrier) | GroupEffect::Order(_)) => {
             return Action::None;
         }
-        None => {}
     }
     match effects.fence {
         // That of a warp's barrier is told as the barrier.
@@ -141,7 +142,7 @@ fn action_of(opcode: &Opcode, effects: &Effects, count: Option<u32>) -> Action {
         Some(Group::Wgmma) => return Action::Product,
         // They are told as copies.
         Some(Group::Bulk) => return Action::None,
-        None => {}
+        Some(Group::TensorCore | Group::TensorLoad | Group::TensorStore) | None => {}
     }
     match (first.proxy, first.footprint, access_of(first.access)) {
         (Proxy::Generic, Footprint::Lane, Some(_)) if first.access == isa::Access::CompareAndSwap => {

@@ -11,7 +11,6 @@ import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-TARGET = GPUTarget("cuda", 90, 32)
 cuda = ctypes.CDLL("libcuda.so.1")
 
 
@@ -20,6 +19,16 @@ def check(status):
         name = ctypes.c_char_p()
         cuda.cuGetErrorName(status, ctypes.byref(name))
         raise RuntimeError(name.value.decode())
+
+
+def capability():
+    """That of the device, times ten: what Triton compiles for."""
+    check(cuda.cuInit(0))
+    part = lambda attribute: (value := ctypes.c_int(), check(cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, 0)))[0].value
+    return 10 * part(75) + part(76)
+
+
+TARGET = GPUTarget("cuda", capability(), 32)
 
 
 @pytest.fixture(autouse=True)
@@ -51,9 +60,9 @@ class Array:
 
 def launch(function, grid, arguments, num_warps=4, **constants):
     """Compiles for the types of the arguments, loads what ptxas' stand-in made, and runs it."""
-    types = {np.dtype("float32"): "*fp32", np.dtype("float16"): "*fp16", np.dtype("int32"): "*i32"}
+    types = {"float32": "*fp32", "float16": "*fp16", "int32": "*i32", "uint8": "*u8"}
     names = [name for name in function.arg_names if name not in constants]
-    kind = lambda a: types[a.host.dtype] if isinstance(a, Array) else "i32" if isinstance(a, int) else "fp32"
+    kind = lambda a: types[a.host.dtype.name] if isinstance(a, Array) else "i32" if isinstance(a, int) else "fp32"
     signature = {name: kind(a) for name, a in zip(names, arguments)} | {name: "constexpr" for name in constants}
     signature = {name: signature[name] for name in function.arg_names}
     # Allocations are aligned, which Triton may rely on, as it does for tensors.
@@ -185,3 +194,71 @@ def test_attention():
     power = np.exp(score - score.max(1, keepdims=True))
     expected = power / power.sum(1, keepdims=True) @ v.astype(np.float32)
     np.testing.assert_allclose(out.back(), expected, rtol=2e-2, atol=2e-3)
+
+
+# What the codes of narrow floats stand for, by the definitions of the OCP's formats for microscaling.
+def decode(codes, exponent_bits, mantissa_bits):
+    bias = (1 << (exponent_bits - 1)) - 1
+    sign = np.where(codes >> (exponent_bits + mantissa_bits) & 1, -1.0, 1.0)
+    exponent = (codes >> mantissa_bits & (1 << exponent_bits) - 1).astype(np.int64)
+    mantissa = (codes & (1 << mantissa_bits) - 1) / (1 << mantissa_bits)
+    return sign * np.where(exponent == 0, mantissa * 2.0 ** (1 - bias), (1 + mantissa) * 2.0 ** (exponent - bias))
+
+
+@triton.jit
+def scaled(
+    a, a_scale, b, b_scale, c, k,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, FORMAT: tl.constexpr, PACK: tl.constexpr, BLOCK: tl.constexpr,
+    FRACTIONS: tl.constexpr,
+):
+    rows, columns = tl.arange(0, M), tl.arange(0, N)
+    inner, blocks = tl.arange(0, K // PACK), tl.arange(0, K // BLOCK)
+    sum = tl.zeros((M, N), dtype=tl.float32)
+    for start in range(0, k, K):
+        left = tl.load(a + rows[:, None] * (k // PACK) + start // PACK + inner[None, :])
+        right = tl.load(b + columns[None, :] * (k // PACK) + start // PACK + inner[:, None])
+        left_scale = tl.load(a_scale + rows[:, None] * (k // BLOCK) + start // BLOCK + blocks[None, :])
+        right_scale = tl.load(b_scale + columns[:, None] * (k // BLOCK) + start // BLOCK + blocks[None, :])
+        if FRACTIONS:
+            left_scale = left_scale.to(tl.float8e4nv, bitcast=True)
+            right_scale = right_scale.to(tl.float8e4nv, bitcast=True)
+        sum = tl.dot_scaled(left, left_scale, FORMAT, right, right_scale, FORMAT, sum)
+    tl.store(c + rows[:, None] * N + columns[None, :], sum)
+
+
+# A format's name in Triton, its bits of exponent and mantissa, elements of a byte, those that have a scale together, and
+# whether scales are `e4m3` and not powers of two.
+FORMATS = {
+    "mxfp8-e4m3": ("e4m3", 4, 3, 1, 32, False),
+    "mxfp8-e5m2": ("e5m2", 5, 2, 1, 32, False),
+    "mxfp4": ("e2m1", 2, 1, 2, 32, False),
+    "nvfp4": ("e2m1", 2, 1, 2, 16, True),
+}
+
+
+@pytest.mark.skipif(TARGET.arch < 100, reason="Triton scales 16-bit floats there")
+@pytest.mark.parametrize("name", FORMATS)
+def test_dot_scaled(name):
+    format, exponent_bits, mantissa_bits, pack, block, fractions = FORMATS[name]
+    random = np.random.default_rng(6)
+    m, n, k = 128, 64, 256
+
+    def factor(rows):
+        codes = random.integers(0, 1 << (1 + exponent_bits + mantissa_bits), (rows, k), np.uint8)
+        # Neither infinities nor NaNs.
+        highest = (1 << exponent_bits) - 1
+        if exponent_bits > 2:
+            codes = np.where((codes >> mantissa_bits & highest) == highest, codes ^ 1 << mantissa_bits, codes).astype(np.uint8)
+        scales = random.integers(0x30, 0x40, (rows, k // block), np.uint8) if fractions else random.integers(125, 130, (rows, k // block), np.uint8)
+        factors = decode(scales, 4, 3) if fractions else 2.0 ** (scales.astype(np.int64) - 127)
+        values = decode(codes, exponent_bits, mantissa_bits) * np.repeat(factors, block, axis=1)
+        packed = codes if pack == 1 else codes[:, 0::2] | codes[:, 1::2] << 4
+        return Array(packed), Array(scales), values
+
+    (a, a_scale, left), (b, b_scale, right) = factor(m), factor(n)
+    c = Array(np.zeros((m, n), np.float32))
+    launch(
+        scaled, [1], [a, a_scale, b, b_scale, c, k], M=m, N=n, K=128, FORMAT=format, PACK=pack, BLOCK=block, FRACTIONS=fractions
+    )
+    # The exact sum is far from any that has lost an element: its parts are added in 32 bits.
+    np.testing.assert_allclose(c.back(), left @ right.T, rtol=1e-5, atol=1e-5 * np.abs(left @ right.T).max())

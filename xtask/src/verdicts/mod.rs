@@ -56,6 +56,12 @@ enum Step {
         /// Only the files whose names contain this.
         #[arg(long, default_value = "")]
         only: String,
+        /// Ask about this target and PTX 9.0, whatever a question is about otherwise.
+        #[arg(long)]
+        target: Option<String>,
+        /// Only one template in so many.
+        #[arg(long, default_value_t = 1)]
+        every: usize,
     },
     /// Shows where the checker disagrees with the recordings.
     Compare {
@@ -74,19 +80,35 @@ enum Step {
 pub(crate) fn run(verdicts: &Verdicts) -> Result<()> {
     let folder = || root().join("crates/ptx/tests/verdicts");
     match &verdicts.step {
-        Step::Ask { ptxas, out, deep, only } => ask(ptxas, &out.clone().unwrap_or_else(folder), *deep, only),
+        Step::Ask { ptxas, out, deep, only, target, every } => {
+            let chosen = Chosen { deep: *deep, only, target: target.as_deref(), every: (*every).max(1) };
+            ask(ptxas, &out.clone().unwrap_or_else(folder), &chosen)
+        }
         Step::Compare { recordings, only, show } => {
             compare(&recordings.clone().unwrap_or_else(folder), only, *show)
         }
     }
 }
 
-fn ask(program: &Path, out: &Path, deep: bool, only: &str) -> Result<()> {
-    let mut files: BTreeMap<String, Vec<(Template, BTreeSet<String>)>> = BTreeMap::new();
-    for ((file, header, template), fills) in questions::all(deep) {
-        files.entry(file).or_default().push(((header, template), fills));
+/// Which questions are asked.
+struct Chosen<'a> {
+    deep: bool,
+    only: &'a str,
+    target: Option<&'a str>,
+    every: usize,
+}
+
+fn ask(program: &Path, out: &Path, chosen: &Chosen<'_>) -> Result<()> {
+    let mut files: BTreeMap<String, BTreeMap<Template, BTreeSet<String>>> = BTreeMap::new();
+    for ((file, header, template), fills) in questions::all(chosen.deep) {
+        let header = chosen.target.map_or(header, |target| format!("9.0/{target}"));
+        files.entry(file).or_default().entry((header, template)).or_default().extend(fills);
     }
-    files.retain(|file, _| file.contains(only));
+    files.retain(|file, _| file.contains(chosen.only));
+    let files = files.into_iter().map(|(file, questions)| {
+        let questions: Vec<_> = questions.into_iter().step_by(chosen.every).collect();
+        (file, questions)
+    });
     fs::create_dir_all(out)?;
     let folder = std::env::temp_dir().join(format!("warploom-verdicts-{}", std::process::id()));
     let ptxas = Ptxas { program, folder };

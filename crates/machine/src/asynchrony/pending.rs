@@ -50,12 +50,14 @@ pub(crate) struct Place {
 pub(crate) enum Until {
     /// A wait for its group.
     Group(Membership),
+    /// Nothing but time, and the end of its CTA.
+    Nothing,
     /// The end of a phase of the mbarrier object at an address.
     Phase {
         /// In the shared window, with the rank of the CTA.
         object: u64,
-        /// Whether the phase waits for an arrival, and not for bytes.
-        arrival: bool,
+        /// The group whose operations it arrives for; `None` if the phase waits for its bytes.
+        arrival: Option<Group>,
         /// Whether somebody has asked for the end of the phase in vain.
         asked: bool,
     },
@@ -121,6 +123,8 @@ pub(crate) struct Pending {
     bytes: usize,
     /// What a copy that only reads its source would write.
     pub(crate) held: Option<Vec<Write>>,
+    /// The rank of the CTA that has issued what is performed now.
+    pub(crate) performed_for: Option<u32>,
     pub(crate) proxy: Proxy,
 }
 
@@ -133,6 +137,7 @@ impl Default for Pending {
             issued: 0,
             bytes: 0,
             held: None,
+            performed_for: None,
             proxy: Proxy::default(),
         }
     }
@@ -247,6 +252,7 @@ impl Pending {
         record.lanes = rest;
         let until = match &record.until {
             Until::Group(of) => Until::Group(Membership::new(of.group, of.open, of.product)),
+            Until::Nothing => Until::Nothing,
             &Until::Phase { object, arrival, asked } => Until::Phase { object, arrival, asked },
         };
         let (place, files) = (record.place.clone(), Arc::clone(&record.files));
@@ -316,7 +322,7 @@ impl Record {
                 awaited.iter_mut().zip(self.lanes).for_each(|(awaited, here)| *awaited &= here);
                 awaited
             }
-            Until::Group(_) | Until::Phase { .. } => EMPTY,
+            Until::Group(_) | Until::Nothing | Until::Phase { .. } => EMPTY,
         }
     }
 
@@ -336,9 +342,23 @@ impl Record {
         matches!(self.until, Until::Phase { object, .. } if object == at)
     }
 
-    /// Whether threads of the CTA with a rank have issued it, and it is no product.
+    /// Whether threads of the CTA with a rank have issued it, and it writes no registers.
     pub(crate) fn is_copy_of(&self, rank: u32) -> bool {
-        self.place.issuer.0 == rank && !self.is_of(Group::Wgmma)
+        self.place.issuer.0 == rank && !self.writes_registers()
+    }
+
+    /// Whether it writes registers, which are of the frame that has issued it.
+    pub(crate) fn writes_registers(&self) -> bool {
+        self.is_of(Group::Wgmma) || self.is_of(Group::TensorLoad)
+    }
+
+    /// The group whose operations, of the same lanes and issued before, are performed before it.
+    pub(crate) fn comes_after(&self) -> Option<Group> {
+        match &self.until {
+            Until::Phase { arrival, .. } => *arrival,
+            Until::Group(of) => (of.group == Group::TensorCore).then_some(of.group),
+            Until::Nothing => None,
+        }
     }
 
     /// Whether it has been there for more than a turn.

@@ -2,9 +2,10 @@
 
 use super::decoder::{Decoded, Decoder, Memory, Missing, decoders};
 use super::mbarrier::{complete, phase};
-use super::movement::look;
+use super::movement::{look, order};
 use crate::fault::Access;
 use crate::image::Function;
+use crate::image::asynchronous::Completes;
 use crate::lanes::PlaneId;
 use crate::memory::SpaceKind;
 use crate::operation::kinds::{Atomic, AtomicPair, AtomicVector, ClusterLaunch};
@@ -38,10 +39,15 @@ decoders! { d, op:
     Red => reduce(d, op.op.into(), op.ty, &op.a, &op.b);
     RedAsync => {
         d.emit(ClusterLaunch {})?;
-        let completes = phase(d, &op.mbar, false)?;
+        let completes = phase(d, &op.mbar, None)?;
         d.performed_later(completes);
         reduce(d, op.op.into(), op.ty, &op.a, &op.b)?;
         complete(d, &op.mbar, op.ty.bytes())
+    };
+    RedAsyncRelease => {
+        order(d, op.order);
+        d.performed_later(Completes::Nothing);
+        reduce(d, op.op.into(), op.ty, &op.a, &op.b)
     };
     AtomVector => {
         let to = match *op.d {

@@ -5,7 +5,7 @@ use super::decoder::{Decoded, Decoder, Memory, Missing, decoders};
 use super::movement::order;
 use crate::fault::Access;
 use crate::image::asynchronous::Completes;
-use crate::image::copy::{Action, Bulk, End, Multimem, Replacement, Sum, TensorCopy};
+use crate::image::copy::{Action, Bulk, End, Multimem, Narrow, Ranks, Replacement, Sum, TensorCopy};
 use crate::lanes::PlaneId;
 use crate::memory::{SHARED_WINDOW, SpaceKind};
 use crate::operation::kinds::{
@@ -14,10 +14,10 @@ use crate::operation::kinds::{
 use crate::operation::{Address as Pointer, Site};
 use crate::ops::bulk::store_zeros;
 use crate::ops::combine::reduction;
-use crate::tensormap::{Field, MAX_RANK};
+use crate::tensormap::{Field, MAX_RANK, Mode};
 use ir::instruction::CpAsyncBulkTensorLoadLoadMode as LoadMode;
 use ir::instruction::CpAsyncBulkTensorStoreLoadMode as StoreMode;
-use ir::instruction::{Dim, MultimemLoadOp};
+use ir::instruction::{CtaGroup, Dim, MultimemLoadNarrowOp, MultimemLoadNarrowType, MultimemLoadOp};
 use ir::operand::{Address, Lookup, Space, Value};
 use ptx::isa::Group;
 use ptx::module::Symbol;
@@ -25,14 +25,12 @@ use ptx::types::ScalarType;
 
 decoders! { d, op:
     CpAsyncBulk => {
-        if op.byte_mask.is_some() {
-            return Err("cp.async.bulk with .cp_mask".to_owned());
-        }
         let copy = plain(d, Some(&op.dst), &op.src, &op.size)?;
         let barrier = op.mbar.as_ref().map(|mbar| pointer(d, mbar)).transpose()?;
-        let ranks = ranks(d, op.cta_mask.as_ref())?;
+        let ranks = ranks(d, op.cta_mask.as_ref(), None)?;
+        let byte_mask = op.byte_mask.as_ref().map(|mask| d.read_plane(mask, 16)).transpose()?;
         d.performed_later(completes(barrier, ranks));
-        d.emit_with(Bulk { barrier, ranks, ..copy }, |site| CopyBulk { site })
+        d.emit_with(Bulk { barrier, ranks, byte_mask, ..copy }, |site| CopyBulk { site })
     };
     MultimemCpAsyncBulk => {
         let copy = plain(d, Some(&op.dst), &op.src, &op.size)?;
@@ -59,27 +57,24 @@ decoders! { d, op:
         d.emit_with(copy, |site| CopyTensorMap { site })
     };
     CpAsyncBulkTensorLoad => {
-        if let Some(group) = op.cta_group {
-            return Err(format!("tensor copies with {}", group.modifier().text()));
-        }
-        let im2col = (is_im2col(op.load_mode)?, op.im2col.as_deref());
-        let copy = of_tensor(d, Action::Load, op.dim, &op.tensor_map, im2col)?;
+        let mode = (mode_of_load(op.load_mode), op.im2col.as_deref());
+        let copy = of_tensor(d, Action::Load, op.dim, &op.tensor_map, mode)?;
         let (tile, barrier) = (Some(pointer(d, &op.dst)?), Some(pointer(d, &op.mbar)?));
-        let ranks = ranks(d, op.cta_mask.as_ref())?;
+        let ranks = ranks(d, op.cta_mask.as_ref(), op.cta_group)?;
         d.performed_later(completes(barrier, ranks));
         d.emit_with(TensorCopy { tile, barrier, ranks, ..copy }, |site| CopyTensor { site })
     };
     CpAsyncBulkTensorStore => {
-        let im2col = stores_im2col(op.load_mode)?;
-        from_tile(d, Action::Store, op.dim, &op.tensor_map, im2col, &op.src)
+        let mode = mode_of_store(op.load_mode);
+        from_tile(d, Action::Store, op.dim, &op.tensor_map, mode, &op.src)
     };
     CpReduceAsyncBulkTensor => {
-        let im2col = stores_im2col(op.load_mode.map(StoreMode::from))?;
-        from_tile(d, Action::Reduce(op.op.into()), op.dim, &op.tensor_map, im2col, &op.src)
+        let mode = mode_of_store(op.load_mode.map(StoreMode::from));
+        from_tile(d, Action::Reduce(op.op.into()), op.dim, &op.tensor_map, mode, &op.src)
     };
     CpAsyncBulkPrefetchTensor => {
-        let im2col = (is_im2col(op.load_mode)?, op.im2col.as_deref());
-        let copy = of_tensor(d, Action::Prefetch, op.dim, &op.tensor_map, im2col)?;
+        let mode = (mode_of_load(op.load_mode), op.im2col.as_deref());
+        let copy = of_tensor(d, Action::Prefetch, op.dim, &op.tensor_map, mode)?;
         d.emit_with(copy, |site| CopyTensor { site })
     };
     TensormapReplace => {
@@ -87,8 +82,7 @@ decoders! { d, op:
         if ordinal >= MAX_RANK {
             return Err(format!("ordinal {ordinal} of a field of {MAX_RANK}"));
         }
-        let field = Field::new(op.field, ordinal)
-            .ok_or_else(|| format!("tensormap.replace of {}", op.field.modifier().text()))?;
+        let field = Field::new(op.field, ordinal);
         let at = d.memory(&op.addr, 1)?;
         let value = d.read_plane(&op.value, op.ty.bits())?;
         let replacement = Replacement { address: at.address, space: at.space, field, value };
@@ -100,6 +94,17 @@ decoders! { d, op:
         let sum = sum(op.op, op.ty, op.accumulator)?;
         let (at, bytes, site) = multimem(d, &op.a, planes, op.ty, sum)?;
         d.emit_access(at, Access::Load, bytes, LoadMultimem { address: at.address, site })
+    };
+    MultimemLoadNarrow => {
+        order(d, op.order);
+        let (planes, _) = d.write_elements(&op.d, 32, false)?;
+        let sum = narrow(op.op, op.ty, op.accumulator);
+        let (at, bytes, site) = multimem(d, &op.a, planes, ScalarType::B32, sum)?;
+        d.emit_access(at, Access::Load, bytes, LoadMultimem { address: at.address, site })
+    };
+    MultimemStoreNarrow => {
+        order(d, op.order);
+        scatter(d, (&op.a, Access::Store), &op.b, ScalarType::B32, Sum::None)
     };
     MultimemStore => {
         order(d, op.order);
@@ -122,15 +127,20 @@ fn end(d: &mut Decoder<'_>, address: &Address) -> Result<(End, Pointer), Missing
     Ok((end, pointer(d, address)?))
 }
 
-/// The mask of the CTAs that get the data.
-fn ranks(d: &mut Decoder<'_>, mask: Option<&Value>) -> Result<Option<PlaneId>, Missing> {
-    mask.map(|mask| d.read_plane(mask, 16)).transpose()
+/// The CTAs that get the data.
+fn ranks(
+    d: &mut Decoder<'_>,
+    mask: Option<&Value>,
+    group: Option<CtaGroup>,
+) -> Result<Option<Ranks>, Missing> {
+    let by_pairs = group == Some(CtaGroup::CtaGroup2);
+    mask.map(|mask| Ok(Ranks { mask: d.read_plane(mask, 16)?, by_pairs })).transpose()
 }
 
 /// What forces a copy: the phase of the object that it tells, or a wait for its group.
-fn completes(barrier: Option<Pointer>, ranks: Option<PlaneId>) -> Completes {
+fn completes(barrier: Option<Pointer>, ranks: Option<Ranks>) -> Completes {
     match barrier {
-        Some(object) => Completes::Phase { object: (object, SHARED_WINDOW), ranks, arrival: false },
+        Some(object) => Completes::Phase { object: (object, SHARED_WINDOW), ranks, arrival: None },
         None => Completes::Group(Group::Bulk),
     }
 }
@@ -142,7 +152,16 @@ fn plain(d: &mut Decoder<'_>, to: Option<&Address>, from: &Address, size: &Value
         d.emit(ClusterLaunch {})?;
     }
     let size = d.read_plane(size, 32)?;
-    Ok(Bulk { from, to, size, barrier: None, ranks: None, multicast: false, reduction: None })
+    Ok(Bulk {
+        from,
+        to,
+        size,
+        barrier: None,
+        ranks: None,
+        byte_mask: None,
+        multicast: false,
+        reduction: None,
+    })
 }
 
 fn no_reduction(ty: ScalarType) -> Missing {
@@ -155,21 +174,22 @@ fn of_tensor(
     action: Action,
     dim: Dim,
     tensor: &Lookup,
-    (im2col, values): (bool, Option<&[Value]>),
+    (mode, values): (Mode, Option<&[Value]>),
 ) -> Result<TensorCopy, Missing> {
     let rank = dim as usize + 1;
     let mut coordinates = [None; MAX_RANK];
-    for (to, value) in coordinates.iter_mut().zip(on_each(rank, "coordinates", &tensor.coordinates)?) {
+    let given = on_each(mode.coordinates(rank), "coordinates", &tensor.coordinates)?;
+    for (to, value) in coordinates.iter_mut().zip(given) {
         *to = Some(d.read_plane(value, 32)?);
     }
     let map = generic_address(d, &tensor.object)?;
     let mut offsets = [None; MAX_RANK - 2];
     if let Some(values) = values {
-        for (to, value) in offsets.iter_mut().zip(on_each(rank - 2, "im2col offsets", values)?) {
+        for (to, value) in offsets.iter_mut().zip(on_each(mode.offsets(rank), "im2col offsets", values)?) {
             *to = Some(d.read_plane(value, 16)?);
         }
     }
-    Ok(TensorCopy { action, map, coordinates, rank, im2col, offsets, tile: None, barrier: None, ranks: None })
+    Ok(TensorCopy { action, map, coordinates, rank, mode, offsets, tile: None, barrier: None, ranks: None })
 }
 
 /// Values of which there must be so many.
@@ -180,23 +200,23 @@ fn on_each<'v>(count: usize, what: &str, values: &'v [Value]) -> Result<&'v [Val
     }
 }
 
-/// Whether a load or prefetch is in im2col mode.
-fn is_im2col(mode: Option<LoadMode>) -> Result<bool, Missing> {
+/// The mode of a load or prefetch.
+fn mode_of_load(mode: Option<LoadMode>) -> Mode {
     match mode {
-        None | Some(LoadMode::Tile) => Ok(false),
-        Some(LoadMode::Im2col) => Ok(true),
-        Some(mode @ (LoadMode::TileGather4 | LoadMode::Im2colW | LoadMode::Im2colW128)) => {
-            Err(format!("tensor copies with {}", mode.modifier().text()))
-        }
+        None | Some(LoadMode::Tile) => Mode::Tile,
+        Some(LoadMode::TileGather4) => Mode::Rows,
+        Some(LoadMode::Im2col) => Mode::Im2col,
+        Some(LoadMode::Im2colW) => Mode::Im2colW,
+        Some(LoadMode::Im2colW128) => Mode::Im2colW128,
     }
 }
 
-/// Whether a store or reduction is in im2col mode.
-fn stores_im2col(mode: Option<StoreMode>) -> Result<bool, Missing> {
+/// The mode of a store or reduction.
+fn mode_of_store(mode: Option<StoreMode>) -> Mode {
     match mode {
-        None | Some(StoreMode::Tile) => Ok(false),
-        Some(StoreMode::Im2colNoOffs) => Ok(true),
-        Some(mode @ StoreMode::TileScatter4) => Err(format!("tensor copies with {}", mode.modifier().text())),
+        None | Some(StoreMode::Tile) => Mode::Tile,
+        Some(StoreMode::TileScatter4) => Mode::Rows,
+        Some(StoreMode::Im2colNoOffs) => Mode::Im2col,
     }
 }
 
@@ -206,10 +226,10 @@ fn from_tile(
     action: Action,
     dim: Dim,
     tensor: &Lookup,
-    im2col: bool,
+    mode: Mode,
     tile: &Address,
 ) -> Decoded {
-    let copy = of_tensor(d, action, dim, tensor, (im2col, None))?;
+    let copy = of_tensor(d, action, dim, tensor, (mode, None))?;
     let tile = Some(pointer(d, tile)?);
     d.performed_later(completes(None, None));
     d.emit_with(TensorCopy { tile, ..copy }, |site| CopyTensor { site })
@@ -230,6 +250,20 @@ fn generic_address(d: &mut Decoder<'_>, value: &Value) -> Result<PlaneId, Missin
 
 fn sum(by: MultimemLoadOp, ty: ScalarType, in_f32: bool) -> Result<Sum, Missing> {
     Sum::new(by, ty, in_f32).ok_or_else(|| no_reduction(ty))
+}
+
+/// How elements of 8 bits become one.
+fn narrow(by: MultimemLoadNarrowOp, ty: MultimemLoadNarrowType, in_f16: bool) -> Sum {
+    let how = match (by, in_f16) {
+        (MultimemLoadNarrowOp::Add, false) => Narrow::Add,
+        (MultimemLoadNarrowOp::Add, true) => Narrow::AddInF16,
+        (MultimemLoadNarrowOp::Min, _) => Narrow::Min,
+        (MultimemLoadNarrowOp::Max, _) => Narrow::Max,
+    };
+    match ty {
+        MultimemLoadNarrowType::E4m3x4 => Sum::E4m3(how),
+        MultimemLoadNarrowType::E5m2x4 => Sum::E5m2(how),
+    }
 }
 
 /// Where an access of multicast memory is, how many bytes a lane has of it, and what it is to do.

@@ -13,6 +13,7 @@ use crate::ops::shape::Cold;
 use ir::instruction::{MbarrierArriveAction, MbarrierWaitAction};
 use ir::lane_function;
 use ir::operand::{Address, Value};
+use ptx::isa::Group;
 
 /// Where objects can be.
 const SPACES: [SpaceKind; 3] = [SpaceKind::Shared, SpaceKind::Cluster, SpaceKind::Generic];
@@ -53,7 +54,11 @@ pub(super) fn complete(d: &mut Decoder<'_>, object: &Address, bytes: u32) -> Dec
 }
 
 /// What the end of a phase of an object forces: operations that tell it bytes, or that arrive at it.
-pub(super) fn phase(d: &mut Decoder<'_>, address: &Address, arrival: bool) -> Result<Completes, Missing> {
+pub(super) fn phase(
+    d: &mut Decoder<'_>,
+    address: &Address,
+    arrival: Option<Group>,
+) -> Result<Completes, Missing> {
     let Memory { address, space, .. } = object(d, address)?;
     Ok(Completes::Phase { object: (address, space.window()), ranks: None, arrival })
 }
@@ -87,7 +92,7 @@ decoders! { d, op:
             let (expect, _) = changed(d, Change::ExpectArrival, &op.addr, None)?;
             d.emit_part(expect);
         }
-        let completes = phase(d, &op.addr, true)?;
+        let completes = phase(d, &op.addr, Some(Group::Copy))?;
         d.performed_later(completes);
         arrive(d, &op.addr, |address| ArriveMbarrier {
             d: None, count: None, drop: false, expect: false, in_turn: false, address

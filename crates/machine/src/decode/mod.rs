@@ -12,11 +12,12 @@
 //! | `emit` | an operation of a family, with splats where a member is missing |
 //! | `families`, `compare` | what `ir::lanewise` says of an instruction as an operation |
 //! | `heat` | how often lanewise instructions occur |
-//! | `carry`, `movement`, `spaces`, `bulk`, `atomic`, `mbarrier`, `warp`, `matrix`, `tensor_core`, `control`, `texture` | the rest by chapter |
+//! | `carry`, `cluster`, `movement`, `spaces`, `bulk`, `atomic`, `mbarrier`, `warp`, `matrix`, `tensor_core`, `control`, `texture` | the rest by chapter |
 
 mod atomic;
 mod bulk;
 mod carry;
+mod cluster;
 mod compare;
 mod control;
 pub(crate) mod decoder;

@@ -85,10 +85,16 @@ decoders! { d, op:
     StAsync => {
         order(d, op.order);
         d.emit(ClusterLaunch {})?;
-        let completes = phase(d, &op.mbar, false)?;
+        let completes = phase(d, &op.mbar, None)?;
         d.performed_later(completes);
         store_elements(d, op.ty, &op.a, &op.b, true)?;
         complete(d, &op.mbar, op.ty.bytes() * op.b.len() as u32)
+    };
+    // It is a release when it is performed: what the thread did before is done by then.
+    StAsyncRelease => {
+        order(d, Order::Release);
+        d.performed_later(Completes::Nothing);
+        store_elements(d, op.ty, &op.a, std::slice::from_ref(&op.b), true)
     };
     CpAsync => {
         let size = op.size as u32;

@@ -2,19 +2,22 @@
 
 use super::decoder::{Decode, Decoded, Decoder, Missing, decoders};
 use crate::fault::Access;
+use crate::image::asynchronous::Completes;
+use crate::image::copy::Ranks;
 use crate::image::tensor_core::{Allocation, Commit, Copy, Either, FactorA, Product, Spread, Transfer};
 use crate::matrix::packing::Packing;
 use crate::memory::SpaceKind;
 use crate::operation::Address as Pointer;
 use crate::operation::kinds::{
-    AllocateTensorMemory, CommitTensorCore, CopyToTensorMemory, LoadTensorMemory, MultiplyTensors, Nothing,
-    RelinquishTensorMemory, ShiftTensorMemory, StoreTensorMemory,
+    AllocateTensorMemory, AwaitGroups, CommitTensorCore, CopyToTensorMemory, LoadTensorMemory,
+    MultiplyTensors, Nothing, RelinquishTensorMemory, ShiftTensorMemory, StoreTensorMemory,
 };
 use crate::tensor_core::instruction::Form;
 use ir::instruction::{
     CtaGroup, Multicast, Tcgen05CpShape, Tcgen05Mma, Tcgen05MmaKind as Kind, Tcgen05MmaScaleVecSize as Size,
 };
 use ir::operand::Address;
+use ptx::isa::Group;
 
 /// CTAs of a group.
 fn ctas(group: CtaGroup) -> u32 {
@@ -22,6 +25,11 @@ fn ctas(group: CtaGroup) -> u32 {
         CtaGroup::CtaGroup1 => 1,
         CtaGroup::CtaGroup2 => 2,
     }
+}
+
+/// A wait for all that was issued.
+fn all_of(group: Group) -> AwaitGroups {
+    AwaitGroups { group, but: 0, reads: false, uncommitted: true }
 }
 
 fn pointer(d: &mut Decoder<'_>, address: &Address) -> Result<Pointer, Missing> {
@@ -47,6 +55,7 @@ decoders! { d, op:
         let planes = d.code.image.add_planes(planes);
         let (address, half) = (pointer(d, &op.taddr)?, op.half.unwrap_or(0) as u32);
         let transfer = Transfer { shape: op.shape, planes, address, half, packed: op.packing };
+        d.performed_later(Completes::Group(Group::TensorLoad));
         d.emit_with(transfer, |site| LoadTensorMemory { site })
     };
     Tcgen05St => {
@@ -54,10 +63,12 @@ decoders! { d, op:
         let planes = d.code.image.add_planes(planes.into_iter().map(Some));
         let (address, half) = (pointer(d, &op.taddr)?, op.half.unwrap_or(0) as u32);
         let transfer = Transfer { shape: op.shape, planes, address, half, packed: op.packing };
+        d.performed_later(Completes::Group(Group::TensorStore));
         d.emit_with(transfer, |site| StoreTensorMemory { site })
     };
-    // What is done when it is issued needs no waiting for.
-    Tcgen05Wait | Tcgen05Fence => d.emit(Nothing {});
+    Tcgen05WaitLd => d.emit_if_late(all_of(Group::TensorLoad));
+    Tcgen05WaitSt => d.emit_if_late(all_of(Group::TensorStore));
+    Tcgen05Fence => d.emit(Nothing {});
     Tcgen05Cp => {
         let (rows, chunks, spread) = match (op.shape, op.multicast) {
             (Tcgen05CpShape::N128x256b, _) => (128, 2, Spread::Lanes),
@@ -69,17 +80,24 @@ decoders! { d, op:
         };
         let (address, descriptor) = (pointer(d, &op.taddr)?, d.read_plane(&op.sdesc, 64)?);
         let (ctas, packing) = (ctas(op.cta_group), Packing::of(op.atype));
+        d.performed_later(Completes::Group(Group::TensorCore));
         d.emit_with(Copy { address, descriptor, ctas, rows, chunks, spread, packing }, |site| {
             CopyToTensorMemory { site }
         })
     };
     Tcgen05Shift => {
         let address = pointer(d, &op.taddr)?;
+        d.performed_later(Completes::Group(Group::TensorCore));
         d.emit(ShiftTensorMemory { address, ctas: ctas(op.cta_group) as u8 })
     };
     Tcgen05Commit => {
         let at = d.memory_in_one_of(&op.mbar, 8, &[SpaceKind::Shared, SpaceKind::Cluster, SpaceKind::Generic])?;
         let ranks = op.mask.as_ref().map(|mask| d.read_plane(mask, 16)).transpose()?;
+        d.performed_later(Completes::Phase {
+            object: (at.address, at.space.window()),
+            ranks: ranks.map(|mask| Ranks { mask, by_pairs: false }),
+            arrival: Some(Group::TensorCore),
+        });
         let site = d.site(Commit { barrier: at.address, ranks });
         d.emit_access(at, Access::Atomic, 8, CommitTensorCore { site })
     };
@@ -134,9 +152,11 @@ impl Decode for Tcgen05Mma {
             scales: scale_factors,
             accumulates: d.read_predicate(&self.enable)?,
             input_scale: self.scale.unwrap_or(0) as u32,
+            shifts_a: self.ashift,
             disabled: d.code.image.add_planes(disabled.into_iter().map(Some)),
             zeros: self.zero.as_ref().map(|zero| d.read_plane(zero, 64)).transpose()?,
         };
+        d.performed_later(Completes::Group(Group::TensorCore));
         d.emit_with(product, |site| MultiplyTensors { site })
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod event;
 mod tell;
+pub(crate) mod unclaimed;
 
 use crate::asynchrony::Asynchrony;
 use crate::asynchrony::fragments::Fragments;
@@ -22,6 +23,7 @@ use crate::texture::table::{Handle, Object};
 use ptx::module::{FuncId, Module};
 use ptx::types::ScalarType;
 use std::collections::HashMap;
+use unclaimed::Unclaimed;
 
 /// What is the same for every thread of a launch.
 pub(crate) struct Grid<'a> {
@@ -41,6 +43,8 @@ pub(crate) struct Grid<'a> {
     pub(crate) packs_pass_barriers: bool,
     /// CTAs of a cluster; one if nobody asked for more.
     pub(crate) cluster: [u32; 3],
+    /// Those that nobody has taken up.
+    pub(crate) unclaimed: Unclaimed,
     /// Whether somebody asked for clusters at all.
     pub(crate) explicit_cluster: bool,
     /// Bytes of shared memory of a CTA: static, then dynamic.
@@ -93,6 +97,13 @@ impl Grid<'_> {
     /// Threads of a CTA.
     pub(crate) fn threads(&self) -> usize {
         self.block.iter().map(|&extent| extent as usize).product()
+    }
+
+    /// `%ctaid` of the first CTA of a cluster.
+    pub(crate) fn first_cta(&self, cluster: u64) -> [u32; 3] {
+        let [nx, ny, nz] = self.cluster;
+        let [gx, gy] = [self.grid[0] / nx, self.grid[1] / ny].map(u64::from);
+        [(cluster % gx) as u32 * nx, (cluster / gx % gy) as u32 * ny, (cluster / (gx * gy)) as u32 * nz]
     }
 
     /// Warps of a CTA.

@@ -1,6 +1,6 @@
 //! What forces operations that are performed later than they are issued.
 
-use crate::lanes::PlaneId;
+use super::copy::Ranks;
 use crate::operation::Address;
 use ptx::isa::Group;
 
@@ -9,13 +9,15 @@ use ptx::isa::Group;
 pub(crate) enum Completes {
     /// A wait for its group.
     Group(Group),
+    /// Nothing that a program does: it is done some time, and when its CTA has exited.
+    Nothing,
     /// The end of a phase of an mbarrier object.
     Phase {
         /// Its address, and what that becomes a generic one by.
         object: (Address, u64),
-        /// The ranks of the CTAs that have an object each at that place, a mask of 16 bits.
-        ranks: Option<PlaneId>,
-        /// Whether it arrives at the object, and does not tell bytes.
-        arrival: bool,
+        /// The CTAs that have an object each at that place.
+        ranks: Option<Ranks>,
+        /// The group whose operations it arrives for, if it does not tell bytes.
+        arrival: Option<Group>,
     },
 }

@@ -3,7 +3,7 @@
 use crate::lanes::PlaneId;
 use crate::memory::SpaceKind;
 use crate::operation::{Address, List};
-use crate::tensormap::{Field, MAX_RANK};
+use crate::tensormap::{Field, MAX_RANK, Mode};
 use ir::instruction::AtomOp;
 
 /// `cp.async`, but for its source.
@@ -16,6 +16,16 @@ pub(crate) struct AsyncCopy {
     pub(crate) read: Option<PlaneId>,
     /// Whether lanes write one after the other (`.ca`), and not as a store does (`.cg`), as on an H200.
     pub(crate) in_turn: bool,
+}
+
+/// CTAs of a cluster.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ranks {
+    /// Their ranks, a mask of 16 bits.
+    pub(crate) mask: PlaneId,
+    /// Whether in the pair of each the CTA has the mbarrier object whose rank is even or odd as that of the object named
+    /// (`.cta_group::2`).
+    pub(crate) by_pairs: bool,
 }
 
 /// A memory that a copy ends in. Shared memory is that of the cluster, of which a CTA's own is a part.
@@ -35,12 +45,25 @@ pub(crate) struct Bulk {
     pub(crate) size: PlaneId,
     /// The mbarrier object that is told.
     pub(crate) barrier: Option<Address>,
-    /// The ranks of the CTAs that get the data, a mask of 16 bits.
-    pub(crate) ranks: Option<PlaneId>,
+    /// The CTAs that get the data.
+    pub(crate) ranks: Option<Ranks>,
+    /// Which bytes of every 16 are copied, a mask of 16 bits.
+    pub(crate) byte_mask: Option<PlaneId>,
     /// Whether it goes to all members of a multicast object.
     pub(crate) multicast: bool,
     /// What happens to what is there, if it is not overwritten.
     pub(crate) reduction: Option<Reduction>,
+}
+
+/// `clusterlaunchcontrol.try_cancel`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cancellation {
+    /// Where the answer goes.
+    pub(crate) answer: Address,
+    /// The mbarrier object that is told.
+    pub(crate) barrier: Address,
+    /// Whether every CTA of the cluster gets it.
+    pub(crate) to_all: bool,
 }
 
 /// What a tensor copy does.
@@ -59,19 +82,18 @@ pub(crate) struct TensorCopy {
     pub(crate) action: Action,
     /// The generic address of the map, of 64 bits.
     pub(crate) map: PlaneId,
-    /// Of 32 bits, as many as the rank says.
+    /// Of 32 bits, as many as the rank and the mode say.
     pub(crate) coordinates: [Option<PlaneId>; MAX_RANK],
     pub(crate) rank: usize,
-    /// Whether it is in im2col mode.
-    pub(crate) im2col: bool,
+    pub(crate) mode: Mode,
     /// Of 16 bits.
     pub(crate) offsets: [Option<PlaneId>; MAX_RANK - 2],
     /// The tile in shared memory; `None` for a prefetch.
     pub(crate) tile: Option<Address>,
     /// The mbarrier object that is told.
     pub(crate) barrier: Option<Address>,
-    /// The ranks of the CTAs that get the data, a mask of 16 bits.
-    pub(crate) ranks: Option<PlaneId>,
+    /// The CTAs that get the data.
+    pub(crate) ranks: Option<Ranks>,
 }
 
 /// A `tensormap.replace`.
@@ -109,6 +131,21 @@ pub(crate) enum Sum {
     HalfInF32,
     /// `.bf16`, added in `.f32`.
     Bf16InF32,
+    /// `.e4m3`, in its own type or added in `.f16`.
+    E4m3(Narrow),
+    /// `.e5m2`.
+    E5m2(Narrow),
+}
+
+/// What is done with elements of 8 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Narrow {
+    /// Every sum is rounded.
+    Add,
+    /// The sum of all is rounded, those before in `.f16`.
+    AddInF16,
+    Min,
+    Max,
 }
 
 /// A multimem instruction, but for its address.

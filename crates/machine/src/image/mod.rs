@@ -20,7 +20,7 @@ use crate::operation::{Address, Fields, List, Operation, Site, Target};
 use asynchronous::Completes;
 use builtin::{Builtin, RuntimeCall};
 use control::{BarrierKind, BarrierSite, CallSite, Callee, ParameterLocation};
-use copy::{AsyncCopy, Bulk, Multimem, Replacement, TensorCopy};
+use copy::{AsyncCopy, Bulk, Cancellation, Multimem, Replacement, TensorCopy};
 use matrix::{Product, Stored};
 use places::Places;
 use ptx::module::FuncId;
@@ -283,6 +283,7 @@ pub(crate) struct Sites {
     async_copies: Vec<AsyncCopy>,
     bulks: Vec<Bulk>,
     tensor_copies: Vec<TensorCopy>,
+    cancellations: Vec<Cancellation>,
     replacements: Vec<Replacement>,
     multimems: Vec<Multimem>,
     lookups: Vec<LookupSite>,
@@ -318,7 +319,7 @@ macro_rules! tabled {
 }
 tabled! {
     calls: CallSite, barriers: BarrierSite, videos: numerics::video::Instruction, products: Product, matrices: Stored,
-    async_copies: AsyncCopy, bulks: Bulk, tensor_copies: TensorCopy, replacements: Replacement, multimems: Multimem,
+    async_copies: AsyncCopy, bulks: Bulk, tensor_copies: TensorCopy, cancellations: Cancellation, replacements: Replacement, multimems: Multimem,
     lookups: LookupSite, surfaces: SurfaceSite, queries: QuerySite, tensor_allocations: tensor_core::Allocation,
     tensor_transfers: tensor_core::Transfer, shared_to_tensor: tensor_core::Copy, tensor_products: tensor_core::Product,
     tensor_commits: tensor_core::Commit,

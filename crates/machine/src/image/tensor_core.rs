@@ -89,6 +89,8 @@ pub(crate) struct Product {
     pub(crate) accumulates: Condition,
     /// D counts times 2 to the power of minus this.
     pub(crate) input_scale: u32,
+    /// Whether each row is multiplied as the row behind it in tensor memory is (`.ashift`).
+    pub(crate) shifts_a: bool,
     /// A mask of lanes of D that are not written: four words a CTA, or none.
     pub(crate) disabled: List,
     /// The descriptor of columns that are zeros, of 64 bits.

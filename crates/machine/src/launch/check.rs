@@ -165,6 +165,14 @@ pub(super) struct Shape {
     pub(super) cluster: Option<[u32; 3]>,
 }
 
+impl Shape {
+    /// How many clusters there are.
+    pub(super) fn clusters(&self) -> u64 {
+        let cluster = self.cluster.unwrap_or([1; 3]);
+        self.grid.iter().zip(cluster).map(|(&ctas, of_cluster)| u64::from(ctas / of_cluster)).product()
+    }
+}
+
 /// Checks the extents of grid and block, which are the same on every device.
 pub(super) fn check_extents(launch: &Launch<'_>) -> Result<(), LaunchError> {
     use LaunchError::InvalidConfiguration as Invalid;

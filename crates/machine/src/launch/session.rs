@@ -8,6 +8,7 @@ use super::request::{Launch, LaunchError, LaunchOptions, LaunchReport};
 use crate::compiled::Promise;
 use crate::dependents::Dependents;
 use crate::device_runtime::DeviceRuntime;
+use crate::exec::unclaimed::Unclaimed;
 use crate::exec::{Grid, thread_numbers};
 use crate::fault::{Fault, Trap};
 use crate::image::Image;
@@ -157,6 +158,7 @@ impl Session<'_> {
             tid: thread_numbers(launch.block, packs * image.warps),
             packs_pass_barriers: packs == 1 && observer.is_none() && image.barriers_are_whole(),
             cluster: shape.cluster.unwrap_or([1; 3]),
+            unclaimed: Unclaimed::new(if first { options.first_cluster } else { 0 }, shape.clusters()),
             explicit_cluster: shape.cluster.is_some(),
             shared_start: device.profile.shared_start(),
             reserved_shared: device.profile.reserved_shared(),

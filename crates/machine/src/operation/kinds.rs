@@ -4,7 +4,7 @@ use super::field::{Address, CarryIn, Combine, Immediate, List, ObjectKind, Patte
 use super::print::{self, Names, field};
 use crate::image::asynchronous::Completes;
 use crate::image::control::{BarrierSite, CallSite};
-use crate::image::copy::{AsyncCopy, Bulk, Multimem, Replacement, TensorCopy};
+use crate::image::copy::{AsyncCopy, Bulk, Cancellation, Multimem, Replacement, TensorCopy};
 use crate::image::matrix::{Product, Stored};
 use crate::image::tensor_core;
 use crate::image::texture::{LookupSite, QuerySite, SurfaceSite};
@@ -211,6 +211,8 @@ operations! {
     "copy.bulk" CopyBulk { site: Site<Bulk> }
     /// `tensormap.cp_fenceproxy`.
     "copy.tensormap" CopyTensorMap { site: Site<Bulk> }
+    /// `clusterlaunchcontrol.try_cancel`.
+    "cancel" CancelCluster { site: Site<Cancellation> }
     /// `cp.async.bulk.tensor` and its relatives.
     "copy.tensor" CopyTensor { site: Site<TensorCopy> }
     /// `tensormap.replace`.

@@ -2,6 +2,7 @@
 //! waits for them, and how they are performed, which is by the functions that would have performed them at once.
 
 use super::address::lane_address;
+use super::bulk::told;
 use super::control::{fence, run_until};
 use super::matrix::assemble;
 use crate::asynchrony::pending::{Issued, Issuer, Membership, Place, Record, Until, Write};
@@ -10,6 +11,7 @@ use crate::exec::{Exec, LaneTrap, event};
 use crate::fault::Trap;
 use crate::image::Image;
 use crate::image::asynchronous::Completes;
+use crate::image::copy::Ranks;
 use crate::image::matrix::{FactorSource, Product};
 use crate::lanes::{EMPTY, Files, LANES, Mask, PlaneId};
 use crate::matrix::WARPGROUP;
@@ -58,6 +60,12 @@ pub(crate) fn postpone(x: &mut Exec<'_>, op: &Postpone, pc: u32) -> u32 {
     let operations = pc + 1..behind;
     let done = match completes {
         Completes::Group(group) => issue_to_group(x, group, operations),
+        Completes::Nothing => {
+            let (issuer, files) = (issuer(x), (Arc::new(x.files.clone()), unseen(x)));
+            let place = Place { issuer, operations, local_base: x.local_base };
+            x.pending.issue(place, x.mask, files, Until::Nothing);
+            Ok(())
+        }
         Completes::Phase { object, ranks, arrival } => {
             issue_to_phase(x, (object, ranks), arrival, operations);
             Ok(())
@@ -92,7 +100,15 @@ fn issue_to_group(x: &mut Exec<'_>, group: Group, operations: Range<u32>) -> Don
                 issue(x, one(warp, lane), None);
             }
         }
-        Group::Copy | Group::Mbarrier => issue(x, mask, None),
+        Group::TensorLoad => {
+            issue(x, mask, None);
+            let own = |r: &Record| r.place.issuer == who && r.is_of(Group::TensorLoad);
+            while x.pending.all().filter(|r| own(r)).count() > MAX_PRODUCTS {
+                let Some(at) = x.pending.oldest(own) else { break };
+                load(x, at, &mask)?;
+            }
+        }
+        Group::Copy | Group::Mbarrier | Group::TensorCore | Group::TensorStore => issue(x, mask, None),
     }
     Ok(())
 }
@@ -100,8 +116,8 @@ fn issue_to_group(x: &mut Exec<'_>, group: Group, operations: Range<u32>) -> Don
 /// Issues for the objects of all lanes.
 fn issue_to_phase(
     x: &mut Exec<'_>,
-    ((address, window), ranks): ((Address, u64), Option<PlaneId>),
-    arrival: bool,
+    ((address, window), ranks): ((Address, u64), Option<Ranks>),
+    arrival: Option<Group>,
     operations: Range<u32>,
 ) {
     let (files, stale) = (Arc::new(x.files.clone()), unseen(x));
@@ -115,13 +131,12 @@ fn issue_to_phase(
                 None => objects.push((at, one(warp, lane), Arc::clone(&files))),
             },
             // A copy for each CTA.
-            Some(plane) => {
+            Some(Ranks { mask: plane, by_pairs }) => {
                 let mask = files.h[plane.index() + warp].0[lane];
                 for rank in (0..u16::BITS).filter(|rank| mask >> rank & 1 != 0) {
                     let mut files = (*files).clone();
                     files.h[plane.index() + warp].0[lane] = 1 << rank;
-                    let place = at & ((1 << RANK_SHIFT) - 1);
-                    let at = SHARED_WINDOW | u64::from(rank) << RANK_SHIFT | place;
+                    let at = SHARED_WINDOW | told(at.wrapping_sub(SHARED_WINDOW), rank.into(), by_pairs);
                     objects.push((at, one(warp, lane), Arc::new(files)));
                 }
             }
@@ -167,7 +182,10 @@ pub(crate) fn commit(x: &mut Exec<'_>, op: &CommitGroup, pc: u32) -> u32 {
 pub(crate) fn wait(x: &mut Exec<'_>, op: &AwaitGroups, pc: u32) -> u32 {
     let done = pass_time(x).and_then(|()| match op.group {
         Group::Wgmma => wait_for_products(x, op),
-        Group::Copy | Group::Bulk | Group::Mbarrier => wait_for_copies(x, op),
+        Group::TensorLoad => wait_for_loads(x, op),
+        Group::Copy | Group::Bulk | Group::Mbarrier | Group::TensorCore | Group::TensorStore => {
+            wait_for_copies(x, op)
+        }
     });
     go_on(x, done, pc + 1)
 }
@@ -199,10 +217,12 @@ fn execute(
     let own = (std::mem::replace(&mut x.files, files), x.mask, x.local_base, x.at);
     x.set_mask(lanes);
     x.local_base = place.local_base;
+    x.pending.performed_for = Some(place.issuer.0);
     let image: &Image = x.grid.image;
     let Range { start: mut pc, end } = place.operations;
     let stopped = run_until(x, &image.ops, &mut pc, end).is_some();
     x.pending.proxy.begin(Stale::default());
+    x.pending.performed_for = None;
     let files = std::mem::replace(&mut x.files, own.0);
     x.set_mask(own.1);
     (x.local_base, x.at) = (own.2, own.3);
@@ -245,13 +265,11 @@ fn read(x: &mut Exec<'_>, at: usize) -> Done {
 
 /// Performs all of an operation, and first what it comes after.
 pub(crate) fn complete(x: &mut Exec<'_>, at: usize) -> Done {
-    let &mut Record { number, place: Place { issuer, .. }, lanes, ref until, .. } = x.pending.get(at);
-    if matches!(until, Until::Phase { arrival: true, .. }) {
+    let record = x.pending.get(at);
+    let (number, issuer, lanes) = (record.number, record.place.issuer, record.lanes);
+    if let Some(group) = record.comes_after() {
         let before = |r: &Record| {
-            r.number < number
-                && r.place.issuer == issuer
-                && r.is_of(Group::Copy)
-                && both(&r.lanes, &lanes) != EMPTY
+            r.number < number && r.place.issuer == issuer && r.is_of(group) && both(&r.lanes, &lanes) != EMPTY
         };
         while let Some(before) = x.pending.oldest(before) {
             perform(x, before, &lanes)?;
@@ -280,7 +298,7 @@ pub(crate) fn complete_own(x: &mut Exec<'_>, is: impl Fn(&Record) -> bool) -> Do
 /// The CTA of this pack has exited, and its memory goes.
 pub(crate) fn exit(x: &mut Exec<'_>) -> Done {
     let rank = x.threads.rank;
-    x.pending.drop_all(|r| r.place.issuer.0 == rank && r.is_of(Group::Wgmma));
+    x.pending.drop_all(|r| r.place.issuer.0 == rank && r.writes_registers());
     complete_all(x, |r| r.place.issuer.0 == rank && !r.is_of(Group::Bulk) || r.tells_in(rank))?;
     let has_not_read = |r: &Record| r.place.issuer.0 == rank && r.read.is_none();
     if x.pending.is_adversarial() && x.pending.oldest(has_not_read).is_some() {
@@ -424,6 +442,36 @@ fn wait_for_products(x: &mut Exec<'_>, op: &AwaitGroups) -> Done {
             }
         }
         x.pending.take(at, &lanes);
+    }
+    Ok(())
+}
+
+/// Loads from tensor memory, and shows what they have loaded, where threads wait for it.
+fn wait_for_loads(x: &mut Exec<'_>, op: &AwaitGroups) -> Done {
+    let (who, mask) = (issuer(x), x.mask);
+    let awaited = |r: &Record| r.awaited(who, (op.group, op.but), &mask, op.uncommitted) != EMPTY;
+    while let Some(at) = x.pending.oldest(awaited) {
+        load(x, at, &mask)?;
+    }
+    Ok(())
+}
+
+/// Performs a load from tensor memory for some of its lanes. It is one of this pack, in the frame that is executed.
+fn load(x: &mut Exec<'_>, at: usize, lanes: &Mask) -> Done {
+    let Some(record) = x.pending.take(at, lanes) else { return Ok(()) };
+    let files = Arc::unwrap_or_clone(record.files);
+    let files = execute(x, &record.place, record.lanes, (files, record.stale))?;
+    let image = x.grid.image;
+    for op in &image.ops[record.place.operations.start as usize..record.place.operations.end as usize] {
+        let Operation::LoadTensorMemory(load) = op.operation() else { continue };
+        for plane in image.planes(image.site(load.site).planes).iter().flatten() {
+            for warp in (0..x.warps).filter(|&warp| record.lanes[warp] != 0) {
+                let (from, to) = (&files.w[plane.index() + warp], &mut x.files.w[plane.index() + warp]);
+                for lane in (0..LANES).filter(|lane| record.lanes[warp] >> lane & 1 != 0) {
+                    to.0[lane] = from.0[lane];
+                }
+            }
+        }
     }
     Ok(())
 }

@@ -138,6 +138,14 @@ pub(crate) fn in_ranks(mask: u16, address: u64) -> impl Iterator<Item = u64> {
     (0..16).filter(move |rank| mask >> rank & 1 != 0).map(move |rank| rank << RANK_SHIFT | place)
 }
 
+/// The address of the mbarrier object that is told of what a CTA got: the one at the place of that named, of the CTA, or of the
+/// one in its pair whose rank is even or odd as that of the object named.
+pub(crate) fn told(object: u64, rank: u64, by_pairs: bool) -> u64 {
+    let (place, named) = (object & ((1 << RANK_SHIFT) - 1), object >> RANK_SHIFT);
+    let rank = if by_pairs { rank & !1 | named & 1 } else { rank };
+    rank << RANK_SHIFT | place
+}
+
 /// Where the data of a bulk copy go.
 enum Copies {
     /// To the destination.
@@ -148,8 +156,8 @@ enum Copies {
     Members(Members),
 }
 
-/// A lane's `ctaMask`, and whether there is one.
-pub(crate) fn ranks_of(x: &Exec<'_>, plane: Option<PlaneId>, warp: usize, lane: usize) -> Option<u16> {
+/// A lane's mask of 16 bits, if there is one.
+pub(crate) fn mask_of(x: &Exec<'_>, plane: Option<PlaneId>, warp: usize, lane: usize) -> Option<u16> {
     plane.map(|plane| x.files.h[plane.index() + warp].0[lane])
 }
 
@@ -182,7 +190,8 @@ impl Bulk {
         if let Some(barrier) = barrier {
             aligned("mbarrier", barrier, 8)?;
         }
-        let mask = ranks_of(x, self.ranks, warp, lane);
+        let mask = mask_of(x, self.ranks.map(|ranks| ranks.mask), warp, lane);
+        let kept = mask_of(x, self.byte_mask, warp, lane);
         let bytes = u64::from(size);
         let copies = match (mask, self.multicast) {
             (Some(mask), _) => Copies::Ranks(mask),
@@ -196,9 +205,10 @@ impl Bulk {
         for start in (0..bytes).step_by(PIECE) {
             let piece = &mut piece[..PIECE.min((bytes - start) as usize)];
             source.read_by_proxy(x, from + start, piece)?;
-            let mut put = |to| match self.reduction {
-                Some(how) => target.combine(x, to + start, piece, &how),
-                None => target.write(x, to + start, piece),
+            let mut put = |to| match (self.reduction, kept) {
+                (Some(how), _) => target.combine(x, to + start, piece, &how),
+                (None, None) => target.write(x, to + start, piece),
+                (None, Some(kept)) => write_some(x, target, to + start, piece, kept),
             };
             match &copies {
                 Copies::One => put(to)?,
@@ -206,8 +216,18 @@ impl Bulk {
                 Copies::Members(members) => members.addresses().try_for_each(put)?,
             }
         }
-        barrier.map_or(Ok(()), |barrier| complete(x, warp, lane, barrier, mask, bytes))
+        barrier.map_or(Ok(()), |barrier| complete(x, (warp, lane), barrier, (mask, false), bytes))
     }
+}
+
+/// Writes those bytes of every 16 that a mask names; the piece begins with the first of 16.
+fn write_some(x: &mut Exec<'_>, target: End, to: u64, piece: &[u8], kept: u16) -> Result<(), Trap> {
+    for (at, byte) in (to..).zip(piece.chunks(1)) {
+        if kept >> ((at - to) % GRANULE) & 1 != 0 {
+            target.write(x, at, byte)?;
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a size that is not a whole number of granules. An H200 copies fewer bytes then; the manual leaves it open.
@@ -223,17 +243,15 @@ fn whole(size: u32) -> Result<(), Trap> {
 /// Tells an mbarrier object, or that at the same place in every CTA of a mask, that so many bytes have come.
 pub(crate) fn complete(
     x: &mut Exec<'_>,
-    warp: usize,
-    lane: usize,
+    (warp, lane): (usize, usize),
     barrier: u64,
-    mask: Option<u16>,
+    (mask, by_pairs): (Option<u16>, bool),
     bytes: u64,
 ) -> Result<(), Trap> {
-    match mask {
-        None => mbarrier::complete::<Cluster>(x, warp, lane, barrier, bytes),
-        Some(mask) => in_ranks(mask, barrier)
-            .try_for_each(|barrier| mbarrier::complete::<Cluster>(x, warp, lane, barrier, bytes)),
-    }
+    let Some(mask) = mask else { return mbarrier::complete::<Cluster>(x, warp, lane, barrier, bytes) };
+    (0..16).filter(|rank| mask >> rank & 1 != 0).try_for_each(|rank| {
+        mbarrier::complete::<Cluster>(x, warp, lane, told(barrier, rank, by_pairs), bytes)
+    })
 }
 
 /// The most bytes that `st.bulk` stores (PTX ISA, "st.bulk").

@@ -247,7 +247,7 @@ fn end_phase(
         let count = asynchronous::count(&record.lanes);
         if let Until::Phase { arrival, asked, .. } = &mut record.until {
             is_told = true;
-            arrivals += if *arrival { count } else { 0 };
+            arrivals += if arrival.is_some() { count } else { 0 };
             first |= !std::mem::replace(asked, true);
         }
     }
@@ -259,7 +259,7 @@ fn end_phase(
         return Ok((now, true));
     }
     while !object(x)?.is_over(parity) {
-        let arrives = |record: &Record| matches!(record.until, Until::Phase { arrival: true, .. });
+        let arrives = |record: &Record| matches!(record.until, Until::Phase { arrival: Some(_), .. });
         let bytes = x.pending.first(|record| record.tells(address) && !arrives(record));
         let Some(at) = bytes.or_else(|| x.pending.first(|record| record.tells(address))) else { break };
         asynchronous::complete(x, at)?;

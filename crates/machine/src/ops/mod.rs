@@ -30,6 +30,7 @@ pub(crate) mod atomic;
 pub(crate) mod barrier;
 pub(crate) mod body;
 pub(crate) mod bulk;
+pub(crate) mod cancel;
 pub(crate) mod carry;
 pub(crate) mod cluster;
 pub(crate) mod combine;
@@ -98,6 +99,7 @@ executed! {
     CopyBulk => bulk::bulk;
     CopyTensorMap => bulk::copy_tensor_map;
     CopyTensor => tensor::tensor;
+    CancelCluster => cancel::try_cancel;
     ReplaceField => tensor_map::replace;
     LoadMultimem => multimem::load;
     StoreMultimem => multimem::store;

@@ -8,15 +8,15 @@ use super::bulk::aligned;
 use super::combine::reduction;
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
-use crate::image::copy::{End, Multimem, Sum};
+use crate::image::copy::{End, Multimem, Narrow, Sum};
 use crate::memory::Members;
 use crate::operation::Address;
 use crate::operation::kinds::{LoadMultimem, StoreMultimem};
 use ir::instruction::MultimemLoadOp;
 use numerics::convert::{f32_to_half, half_to_f32};
-use numerics::float;
-use numerics::format::{Bf16, F16};
+use numerics::format::{Bf16, E4m3, E5m2, F16, Format};
 use numerics::rounding::Rn;
+use numerics::{float, fp8, half};
 use ptx::types::ScalarType;
 
 impl Sum {
@@ -46,6 +46,7 @@ impl Sum {
             Self::None => bytes * 8,
             Self::Each(how) => how.bytes as u32 * 8,
             Self::HalfInF32 | Self::Bf16InF32 => 16,
+            Self::E4m3(_) | Self::E5m2(_) => 8,
         }
     }
 
@@ -55,6 +56,9 @@ impl Sum {
             Self::None | Self::Each(_) => element,
             Self::HalfInF32 => half_to_f32::<F16, false, false>(element as u16).into(),
             Self::Bf16InF32 => half_to_f32::<Bf16, false, false>(element as u16).into(),
+            // A half holds each value of both.
+            Self::E4m3(_) => fp8::to_half::<E4m3, F16, false>(element as u8).into(),
+            Self::E5m2(_) => fp8::to_half::<E5m2, F16, false>(element as u8).into(),
         }
     }
 
@@ -65,6 +69,8 @@ impl Sum {
             Self::HalfInF32 | Self::Bf16InF32 => {
                 float::add_f32::<Rn, false, false>(sum as u32, element as u32).into()
             }
+            Self::E4m3(how) => join_narrow::<E4m3>(*how, sum as u16, element as u16).into(),
+            Self::E5m2(how) => join_narrow::<E5m2>(*how, sum as u16, element as u16).into(),
         }
     }
 
@@ -74,7 +80,29 @@ impl Sum {
             Self::None | Self::Each(_) => sum,
             Self::HalfInF32 => f32_to_half::<F16, Rn, false, false, false, false>(sum as u32).into(),
             Self::Bf16InF32 => f32_to_half::<Bf16, Rn, false, false, false, false>(sum as u32).into(),
+            Self::E4m3(_) => narrowed::<E4m3>(sum as u16).into(),
+            Self::E5m2(_) => narrowed::<E5m2>(sum as u16).into(),
         }
+    }
+}
+
+/// A half as an element of 8 bits.
+fn narrowed<F: Format>(half: u16) -> u8 {
+    fp8::from_f32::<F, false>(half_to_f32::<F16, false, false>(half))
+}
+
+/// Two elements of 8 bits, or a sum and one, as halves. The sum of two elements is not always a half: it is rounded from `.f32`,
+/// which holds it.
+fn join_narrow<F: Format>(how: Narrow, sum: u16, element: u16) -> u16 {
+    match how {
+        Narrow::Add => {
+            let [sum, element] = [sum, element].map(half_to_f32::<F16, false, false>);
+            let rounded = fp8::from_f32::<F, false>(float::add_f32::<Rn, false, false>(sum, element));
+            fp8::to_half::<F, F16, false>(rounded)
+        }
+        Narrow::AddInF16 => half::add::<F16, false, false>(sum, element),
+        Narrow::Min => half::min::<F16, false, false, false>(sum, element),
+        Narrow::Max => half::max::<F16, false, false, false>(sum, element),
     }
 }
 
@@ -189,7 +217,9 @@ fn scatter(x: &mut Exec<'_>, at: Address, site: &Multimem, warp: usize, lane: us
             let at = member + i * u64::from(site.bytes);
             match site.sum {
                 Sum::Each(how) => End::Global.combine(x, at, value, &how)?,
-                Sum::None | Sum::HalfInF32 | Sum::Bf16InF32 => whole(x, at, value)?,
+                Sum::None | Sum::HalfInF32 | Sum::Bf16InF32 | Sum::E4m3(_) | Sum::E5m2(_) => {
+                    whole(x, at, value)?
+                }
             }
         }
     }

@@ -5,7 +5,7 @@
 //! instruction, which is what an H200 reports.
 
 use super::address::lane_address;
-use super::bulk::{aligned, complete, in_ranks, ranks_of, tensor_map};
+use super::bulk::{aligned, complete, in_ranks, mask_of, tensor_map};
 use super::combine;
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
@@ -27,9 +27,6 @@ const TILE_ALIGNMENT: u64 = 128;
 
 /// Bytes that are moved at a time without swizzling.
 const PIECE: u64 = 1024;
-
-/// Bytes that swizzling keeps together.
-const CHUNK: u64 = 16;
 
 /// A tensor copy.
 pub(crate) fn tensor(x: &mut Exec<'_>, op: &CopyTensor, pc: u32) -> u32 {
@@ -66,7 +63,8 @@ impl TensorCopy {
         if let Some(barrier) = barrier {
             aligned("mbarrier", barrier, 8)?;
         }
-        let mask = ranks_of(x, self.ranks, warp, lane);
+        let mask = mask_of(x, self.ranks.map(|ranks| ranks.mask), warp, lane);
+        let by_pairs = self.ranks.is_some_and(|ranks| ranks.by_pairs);
         // The whole tile first, so that no map makes a copy longer than shared memory.
         let last = tile + walk.footprint() - 1;
         let access = if direction == Direction::Load { Access::Store } else { Access::Load };
@@ -81,12 +79,12 @@ impl TensorCopy {
             Direction::Load => side.load(x, &map, walk)?,
             Direction::Store => side.store(x, walk, how.as_ref())?,
         }
-        barrier.map_or(Ok(()), |barrier| complete(x, warp, lane, barrier, mask, bytes))
+        barrier.map_or(Ok(()), |barrier| complete(x, (warp, lane), barrier, (mask, by_pairs), bytes))
     }
 
     fn start(&self, x: &Exec<'_>, warp: usize, lane: usize) -> Start {
         let mut start =
-            Start { rank: self.rank, im2col: self.im2col, coordinates: [0; MAX_RANK], offsets: [0; 3] };
+            Start { rank: self.rank, mode: self.mode, coordinates: [0; MAX_RANK], offsets: [0; 3] };
         for (to, plane) in start.coordinates.iter_mut().zip(self.coordinates.into_iter().flatten()) {
             *to = x.files.w[plane.index() + warp].0[lane] as i32;
         }
@@ -107,7 +105,7 @@ struct Side {
 impl Side {
     /// Bytes that stay neighbours.
     fn piece(&self) -> u64 {
-        if self.swizzle == Swizzle::None { PIECE } else { CHUNK }
+        self.swizzle.chunk().unwrap_or(PIECE)
     }
 
     /// The pieces of a run: where each starts in the run, and its length.

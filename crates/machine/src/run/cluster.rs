@@ -107,10 +107,8 @@ impl Cluster {
 
     /// Puts the threads of the cluster with this index in the grid at the kernel's entry, whoever was here before.
     pub(crate) fn begin(&mut self, grid: &Grid<'_>, index: u64, slot: u32, scheduler: SchedulerKind) {
-        let [nx, ny, nz] = grid.cluster;
-        let [gx, gy] = [grid.grid[0] / nx, grid.grid[1] / ny].map(u64::from);
-        let first =
-            [(index % gx) as u32 * nx, (index / gx % gy) as u32 * ny, (index / (gx * gy)) as u32 * nz];
+        let [nx, ny, _] = grid.cluster;
+        let first = grid.first_cta(index);
         self.order.clear();
         for (rank, cta) in self.ctas.iter_mut().enumerate() {
             let number = rank as u32;

@@ -48,7 +48,7 @@ const FIRST_ALLOWANCE: u64 = 1 << 14;
 /// Runs a grid to its end; the warp instructions issued. Compiled code may come meanwhile, if it is promised.
 pub(crate) fn run(grid: &Grid<'_>, plan: &Plan<'_>, code: Option<&Promise<'_>>) -> Result<u64, Box<Stop>> {
     let work = Work::new(grid, plan);
-    let threads = plan.threads.max(1).min(work.total().try_into().unwrap_or(usize::MAX));
+    let threads = plan.threads.max(1).min(grid.unclaimed.total().try_into().unwrap_or(usize::MAX));
     std::thread::scope(|scope| Worker::new(Pool { scope, work: &work, code, threads }, 0, threads > 1).run());
     work.result()
 }
@@ -121,8 +121,8 @@ impl<'scope, 'env> Worker<'scope, 'env> {
                     if self.is_superfluous() {
                         break;
                     }
-                    let most = (work.left() / share).min((room - resident.len()) as u64);
-                    claimed = work.claim(batch.min(most).max(1));
+                    let most = (grid.unclaimed.left() / share).min((room - resident.len()) as u64);
+                    claimed = grid.unclaimed.claim(batch.min(most).max(1));
                     batch = BATCH.min(batch * 2);
                 }
                 let index = claimed.next();

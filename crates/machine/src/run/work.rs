@@ -1,8 +1,7 @@
-//! What all host threads of a running grid share: the clusters that nobody has taken up, what was issued, and why it stops.
+//! What all host threads of a running grid share besides it: what was issued, and why it stops.
 
 use crate::exec::{Grid, LaneTrap};
 use crate::schedule::SchedulerKind;
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -45,9 +44,6 @@ pub(crate) struct Work<'a> {
     pub(crate) plan: &'a Plan<'a>,
     /// CTAs of a cluster.
     pub(crate) cluster: u32,
-    /// The next cluster to be taken up, and how many there are.
-    next: AtomicU64,
-    total: u64,
     /// Finished CTAs.
     done: AtomicU64,
     issued: AtomicU64,
@@ -64,8 +60,6 @@ impl<'a> Work<'a> {
             grid,
             plan,
             cluster: grid.cluster.iter().product(),
-            next: AtomicU64::new(plan.first_cluster),
-            total: grid.grid.iter().zip(grid.cluster).map(|(&g, c)| u64::from(g / c)).product(),
             done: AtomicU64::new(0),
             issued: AtomicU64::new(0),
             waiting: AtomicUsize::new(0),
@@ -73,22 +67,6 @@ impl<'a> Work<'a> {
             stopped: AtomicBool::new(false),
             stop: Mutex::new(None),
         }
-    }
-
-    /// All clusters.
-    pub(crate) fn total(&self) -> u64 {
-        self.total
-    }
-
-    /// Clusters that nobody has taken up.
-    pub(crate) fn left(&self) -> u64 {
-        self.total.saturating_sub(self.next.load(Relaxed))
-    }
-
-    /// Takes up to so many.
-    pub(crate) fn claim(&self, clusters: u64) -> Range<u64> {
-        let first = self.next.fetch_add(clusters, Relaxed);
-        first.min(self.total)..(first + clusters).min(self.total)
     }
 
     /// Warp instructions that the budget has left.
@@ -105,7 +83,8 @@ impl<'a> Work<'a> {
     /// CTAs have finished.
     pub(crate) fn finish(&self, ctas: u64) {
         if let Some(progress) = self.plan.progress {
-            progress(self.done.fetch_add(ctas, Relaxed) + ctas);
+            let cancelled = self.grid.unclaimed.cancelled() * u64::from(self.cluster);
+            progress(self.done.fetch_add(ctas, Relaxed) + ctas + cancelled);
         }
     }
 

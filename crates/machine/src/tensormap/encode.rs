@@ -4,7 +4,7 @@
 
 use super::{
     BOX_ALIGNMENT, BOX_BYTES, CORNERS, DataType, FILL, Fill, IM2COL, INTERLEAVE, Interleave, MAX_RANK,
-    PIXELS, PROMOTION, Promotion, RANK, SWIZZLE, Swizzle, TensorMap, box_size, corner_bits, element_stride,
+    PIXELS, PROMOTION, Promotion, RANK, Swizzle, TensorMap, WIDE, box_size, corner_bits, element_stride,
     mask, size,
 };
 
@@ -170,12 +170,25 @@ impl TensorMap {
     /// # Errors
     /// What the driver refuses.
     pub fn im2col(tensor: &Tensor<'_>, column: &Im2col<'_>) -> Result<Self, TensorMapError> {
+        Self::of_pixels(tensor, column, false)
+    }
+
+    /// A map for copies of pixels along W alone (`.im2col::w`), with one lower and one upper corner: what
+    /// `cuTensorMapEncodeIm2colWide` makes.
+    ///
+    /// # Errors
+    /// What the driver refuses.
+    pub fn im2col_wide(tensor: &Tensor<'_>, column: &Im2col<'_>) -> Result<Self, TensorMapError> {
+        Self::of_pixels(tensor, column, true)
+    }
+
+    fn of_pixels(tensor: &Tensor<'_>, column: &Im2col<'_>, wide: bool) -> Result<Self, TensorMapError> {
         let mut map = common(tensor, "im2col", 3)?;
         let rank = tensor.sizes.len();
-        let spatial = rank - 2;
+        let spatial = if wide { 1 } else { rank - 2 };
         exactly("lower corners", column.lower.len(), spatial, rank)?;
         exactly("upper corners", column.upper.len(), spatial, rank)?;
-        let count = corner_bits(rank);
+        let count = if wide { 16 } else { corner_bits(rank) };
         let furthest = 1 << (count - 1);
         let mut corners = 0;
         for (name, values, from) in [("lower corner", column.lower, 0), ("upper corner", column.upper, 16)] {
@@ -185,6 +198,7 @@ impl TensorMap {
             }
         }
         map.set(IM2COL, 1);
+        map.set(WIDE, wide.into());
         map.set(CORNERS, corners);
         let first = usize::from(tensor.interleave == Interleave::None);
         for k in 0..spatial {
@@ -221,7 +235,7 @@ fn common(tensor: &Tensor<'_>, mode: &'static str, lowest: usize) -> Result<Tens
     map.set_type(tensor.ty);
     map.set(RANK, rank as u32 - 1);
     map.set(INTERLEAVE, tensor.interleave as u32);
-    map.set(SWIZZLE, tensor.swizzle as u32);
+    map.set_swizzle(tensor.swizzle);
     map.set(FILL, tensor.fill as u32);
     map.set(PROMOTION, tensor.promotion as u32);
     let alignment = alignment(tensor.interleave);

@@ -1,6 +1,8 @@
 //! Tensor maps: the 128-byte objects that tell tensor copies how a tensor lies in global memory and how tiles of it lie
 //! in shared memory (PTX ISA, "Tensors" and "Tensor-map"; `CUtensorMap` of the driver).
 //!
+//! What `sm_90` does not have is where `ptxas` puts it for `sm_100`.
+//!
 //! The object is opaque, but kernels change single fields of it with `tensormap.replace`, which `sm_90` carries out with
 //! plain loads and stores. The fields are therefore where an H200 and its driver have them:
 //!
@@ -8,10 +10,12 @@
 //! | --- | --- | --- |
 //! | 0, 1 | all | global address |
 //! | 2 | 0 | mode: 0 tile, 1 im2col |
+//! | 2 | 1 | im2col along W alone |
 //! | 2 | 4-6 | rank - 1 |
 //! | 2 | 7-10 | element type |
 //! | 2 | 11-12 | interleave layout |
 //! | 2 | 13-14 | swizzle mode |
+//! | 2 | 19-21 | what of the 128-byte swizzle stays together; `sm_100` and later |
 //! | 2 | 15 | out-of-bounds fill |
 //! | 2 | 16 | `.tf32` |
 //! | 2 | 17-18 | L2 promotion |
@@ -35,7 +39,7 @@ mod walk;
 
 pub use encode::{Im2col, Tensor, TensorMapError};
 use ir::instruction;
-pub(crate) use walk::{Direction, Run, Start, Walk};
+pub(crate) use walk::{Direction, Mode, Run, Start, Walk};
 
 /// Bytes of a tensor map.
 pub const BYTES: usize = 128;
@@ -60,6 +64,8 @@ const fn bits(word: usize, from: u32, count: u32) -> Bits {
 }
 
 const IM2COL: Bits = bits(2, 0, 1);
+/// Only W is walked (`.im2col::w`). Where hardware has it is not known: a tensor map is opaque.
+const WIDE: Bits = bits(2, 1, 1);
 const RANK: Bits = bits(2, 4, 3);
 const TYPE: Bits = bits(2, 7, 4);
 const INTERLEAVE: Bits = bits(2, 11, 2);
@@ -67,8 +73,10 @@ const SWIZZLE: Bits = bits(2, 13, 2);
 const FILL: Bits = bits(2, 15, 1);
 const TF32: Bits = bits(2, 16, 1);
 const PROMOTION: Bits = bits(2, 17, 2);
+/// What the 128-byte swizzle keeps together: 16 bytes, 32, 32 with their halves exchanged in every other line, 64.
+const ATOMICITY: Bits = bits(2, 19, 3);
 /// Set in maps with atoms of the 128-byte swizzle, which `sm_90` does not have; choosing a swizzle mode clears it.
-const ATOMICITY: Bits = bits(2, 22, 1);
+const HAS_ATOMICITY: Bits = bits(2, 22, 1);
 const CORNERS: Bits = bits(14, 0, 32);
 const PIXELS: Bits = bits(15, 0, 10);
 const BOX_BYTES: Bits = bits(16, 0, 32);
@@ -203,7 +211,7 @@ pub enum Interleave {
     Bytes32,
 }
 
-/// How 16-byte chunks of a box are permuted in shared memory (`CUtensorMapSwizzle`; the 128-byte modes with larger
+/// How chunks of a box are permuted in shared memory (`CUtensorMapSwizzle`, in its order; the 128-byte modes with larger
 /// atoms exist from `sm_100` on).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Swizzle {
@@ -216,6 +224,12 @@ pub enum Swizzle {
     Bytes64,
     /// Within 128 bytes.
     Bytes128,
+    /// Chunks of 32 bytes within 128.
+    Bytes128Atom32,
+    /// The same, and in every other line the halves of 16 bytes change places.
+    Bytes128Atom32Flip8,
+    /// Chunks of 64 bytes within 128.
+    Bytes128Atom64,
 }
 
 impl Swizzle {
@@ -225,7 +239,31 @@ impl Swizzle {
             Self::None => 0,
             Self::Bytes32 => 32,
             Self::Bytes64 => 64,
-            Self::Bytes128 => 128,
+            Self::Bytes128 | Self::Bytes128Atom32 | Self::Bytes128Atom32Flip8 | Self::Bytes128Atom64 => 128,
+        }
+    }
+
+    /// The codes of the mode and of its atoms.
+    fn codes(self) -> (u32, u32) {
+        match self {
+            Self::None => (0, 0),
+            Self::Bytes32 => (1, 0),
+            Self::Bytes64 => (2, 0),
+            Self::Bytes128 => (3, 0),
+            Self::Bytes128Atom32 => (3, 1),
+            Self::Bytes128Atom32Flip8 => (3, 2),
+            Self::Bytes128Atom64 => (3, 3),
+        }
+    }
+
+    /// Bytes that stay together.
+    pub(crate) fn chunk(self) -> Option<u64> {
+        match self {
+            Self::None => None,
+            Self::Bytes128Atom32Flip8 => Some(8),
+            Self::Bytes32 | Self::Bytes64 | Self::Bytes128 | Self::Bytes128Atom32 | Self::Bytes128Atom64 => {
+                Some(16)
+            }
         }
     }
 
@@ -237,6 +275,9 @@ impl Swizzle {
             Self::Bytes32 => address ^ (address >> 3 & 0x10),
             Self::Bytes64 => address ^ (address >> 3 & 0x30),
             Self::Bytes128 => address ^ (address >> 3 & 0x70),
+            Self::Bytes128Atom32 => address ^ (address >> 2 & 0x60),
+            Self::Bytes128Atom32Flip8 => address ^ (address >> 2 & 0x60) ^ (address >> 4 & 0x08),
+            Self::Bytes128Atom64 => address ^ (address >> 1 & 0x40),
         }
     }
 }
@@ -285,13 +326,14 @@ pub enum Field {
     ElementType,
     Interleave,
     Swizzle,
+    SwizzleAtomicity,
     Fill,
 }
 
 impl Field {
-    /// The one that an instruction names, if there is one.
-    pub(crate) fn new(field: instruction::Field, ordinal: usize) -> Option<Self> {
-        Some(match field {
+    /// The one that an instruction names.
+    pub(crate) fn new(field: instruction::Field, ordinal: usize) -> Self {
+        match field {
             instruction::Field::GlobalAddress => Self::GlobalAddress,
             instruction::Field::Rank => Self::Rank,
             instruction::Field::BoxDim => Self::BoxSize(ordinal),
@@ -304,8 +346,8 @@ impl Field {
             instruction::Field::InterleaveLayout => Self::Interleave,
             instruction::Field::SwizzleMode => Self::Swizzle,
             instruction::Field::FillMode => Self::Fill,
-            instruction::Field::SwizzleAtomicity => return None,
-        })
+            instruction::Field::SwizzleAtomicity => Self::SwizzleAtomicity,
+        }
     }
 }
 
@@ -390,7 +432,22 @@ impl TensorMap {
 
     /// The swizzle mode.
     pub fn swizzle(&self) -> Swizzle {
-        [Swizzle::None, Swizzle::Bytes32, Swizzle::Bytes64, Swizzle::Bytes128][self.get(SWIZZLE) as usize]
+        match (self.get(SWIZZLE), self.get(ATOMICITY)) {
+            (0, _) => Swizzle::None,
+            (1, _) => Swizzle::Bytes32,
+            (2, _) => Swizzle::Bytes64,
+            (_, 0) => Swizzle::Bytes128,
+            (_, 1) => Swizzle::Bytes128Atom32,
+            (_, 2) => Swizzle::Bytes128Atom32Flip8,
+            (..) => Swizzle::Bytes128Atom64,
+        }
+    }
+
+    fn set_swizzle(&mut self, swizzle: Swizzle) {
+        let (mode, atoms) = swizzle.codes();
+        self.set(SWIZZLE, mode);
+        self.set(ATOMICITY, atoms);
+        self.set(HAS_ATOMICITY, u32::from(atoms != 0));
     }
 
     /// What stands for elements outside.
@@ -428,10 +485,15 @@ impl TensorMap {
         self.get(PIXELS) + 1
     }
 
+    /// Whether it is for the im2col modes that move along W alone.
+    pub fn is_wide(&self) -> bool {
+        self.get(WIDE) != 0
+    }
+
     /// The lower and the upper corner of the bounding box in spatial dimension `k`: how far it begins behind the
     /// tensor's begin, and ends behind its end (im2col mode).
     pub fn corners(&self, k: usize) -> (i32, i32) {
-        let count = corner_bits(self.rank());
+        let count = if self.is_wide() { 16 } else { corner_bits(self.rank()) };
         let half = |from: u32| {
             let from = from + count * k as u32;
             if from + count > 32 {
@@ -462,8 +524,9 @@ impl TensorMap {
             Field::Interleave => self.set(INTERLEAVE, value as u32),
             Field::Swizzle => {
                 self.set(SWIZZLE, value as u32);
-                self.set(ATOMICITY, 0);
+                self.set(HAS_ATOMICITY, 0);
             }
+            Field::SwizzleAtomicity => self.set(ATOMICITY, value as u32),
             Field::Fill => self.set(FILL, value as u32),
         }
     }

@@ -8,7 +8,7 @@
 //! Bytes outside the tensor are filled by loads and left out by stores. A store leaves out whole 16-byte chunks only:
 //! of a row whose end is not a multiple of 16 bytes it writes up to the next one, as an H200 does.
 
-use super::{DataType, Interleave, MAX_RANK, TensorMap};
+use super::{DataType, Interleave, MAX_RANK, Swizzle, TensorMap};
 use std::ops::Range;
 
 /// Whether a copy goes from or to global memory.
@@ -18,15 +18,63 @@ pub(crate) enum Direction {
     Store,
 }
 
+/// How a copy finds its way through the tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// `.tile`: a box.
+    Tile,
+    /// `.tile::gather4` and `.tile::scatter4`: four rows of a matrix, each with a coordinate of its own.
+    Rows,
+    /// `.im2col` and `.im2col_no_offs`: pixels of a bounding box.
+    Im2col,
+    /// `.im2col::w`: pixels along W.
+    Im2colW,
+    /// `.im2col::w::128`: 128 of them, in groups of 32.
+    Im2colW128,
+}
+
+impl Mode {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tile | Self::Rows => "tile",
+            Self::Im2col => "im2col",
+            Self::Im2colW | Self::Im2colW128 => "im2col::w",
+        }
+    }
+
+    /// Coordinates of a tensor of so many dimensions.
+    pub(crate) fn coordinates(self, rank: usize) -> usize {
+        match self {
+            Self::Tile | Self::Im2col | Self::Im2colW | Self::Im2colW128 => rank,
+            Self::Rows => 1 + ROWS,
+        }
+    }
+
+    /// Offsets, or what stands for them.
+    pub(crate) fn offsets(self, rank: usize) -> usize {
+        match self {
+            Self::Tile | Self::Rows => 0,
+            Self::Im2col => rank.saturating_sub(2),
+            Self::Im2colW | Self::Im2colW128 => 2,
+        }
+    }
+}
+
+/// Rows that are gathered or scattered.
+const ROWS: usize = 4;
+
+/// Pixels of `.im2col::w::128`, and those of them that have a halo together.
+const PIXELS_OF_128: u64 = 128;
+const GROUP_OF_128: u64 = 32;
+
 /// What an instruction says about where a copy begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Start {
     /// `.1d` to `.5d`.
     pub(crate) rank: usize,
-    /// `.im2col` or `.im2col_no_offs`.
-    pub(crate) im2col: bool,
+    pub(crate) mode: Mode,
     pub(crate) coordinates: [i32; MAX_RANK],
-    /// Added to the spatial coordinates of every pixel.
+    /// Added to the spatial coordinates of every pixel; of the modes along W the pixels of the halo, and a signed offset.
     pub(crate) offsets: [u16; MAX_RANK - 2],
 }
 
@@ -39,6 +87,10 @@ pub(crate) enum Refusal {
     Mode { map: &'static str, instruction: &'static str },
     #[error("the tensor map's field {field} holds {value}, which means nothing")]
     Field { field: &'static str, value: u32 },
+    #[error("the tensor map's box has {0} rows or is interleaved; four rows are copied by maps of one row")]
+    NotARow(u32),
+    #[error("the tensor map's swizzle mode is none that copies along W have")]
+    Swizzle,
     #[error("the tensor map's box has rows of {0} bytes, which is no multiple of 16")]
     Inner(u64),
     #[error("the tensor map's box has rows of {bytes} bytes, more than the {span} that are swizzled")]
@@ -89,17 +141,43 @@ pub(crate) struct Walk {
 /// How positions follow one another.
 #[derive(Clone, Debug)]
 enum Order {
-    Box { start: [i64; MAX_RANK], index: [u32; MAX_RANK], counts: [u32; MAX_RANK], steps: [i64; MAX_RANK] },
-    Pixels { spatial: Range<usize>, lower: [i64; MAX_RANK], upper: [i64; MAX_RANK] },
+    Box {
+        start: [i64; MAX_RANK],
+        index: [u32; MAX_RANK],
+        counts: [u32; MAX_RANK],
+        steps: [i64; MAX_RANK],
+    },
+    Pixels {
+        spatial: Range<usize>,
+        lower: [i64; MAX_RANK],
+        upper: [i64; MAX_RANK],
+    },
+    Rows {
+        rows: [i64; ROWS],
+    },
+    /// Pixels along dimension `w` between two corners, then of the next image. Behind every `group` of them `halo` more, past the
+    /// last one whatever the corners; `at` pixels of a group and its halo are done, and the next one that is none is `resume`.
+    Wide {
+        w: usize,
+        corners: [i64; 2],
+        group: u64,
+        halo: u64,
+        at: u64,
+        resume: [i64; MAX_RANK],
+    },
 }
 
 impl TensorMap {
     /// The runs of a copy, if the map serves the instruction.
     pub(crate) fn walk(&self, start: &Start, direction: Direction) -> Result<Walk, Refusal> {
         let rank = self.rank();
-        let mode = |im2col| if im2col { "im2col" } else { "tile" };
-        if self.is_im2col() != start.im2col {
-            return Err(Refusal::Mode { map: mode(self.is_im2col()), instruction: mode(start.im2col) });
+        let mode = match (self.is_im2col(), self.is_wide()) {
+            (false, _) => Mode::Tile,
+            (true, false) => Mode::Im2col,
+            (true, true) => Mode::Im2colW,
+        };
+        if mode.name() != start.mode.name() {
+            return Err(Refusal::Mode { map: mode.name(), instruction: start.mode.name() });
         }
         if rank != start.rank {
             return Err(Refusal::Rank { map: rank, instruction: start.rank });
@@ -107,12 +185,18 @@ impl TensorMap {
         let field = |field, bits| Refusal::Field { field, value: self.get(bits) };
         let ty = self.data_type().ok_or_else(|| field("element type", super::TYPE))?;
         let interleave = self.interleave().ok_or_else(|| field("interleave layout", super::INTERLEAVE))?;
+        if start.mode == Mode::Rows && (self.box_size(1) != 1 || interleave != Interleave::None) {
+            return Err(Refusal::NotARow(self.box_size(1)));
+        }
+        if mode == Mode::Im2colW && matches!(self.swizzle(), Swizzle::None | Swizzle::Bytes128Atom32Flip8) {
+            return Err(Refusal::Swizzle);
+        }
         let walk = match interleave {
             Interleave::None => self.rows(start, ty)?,
             Interleave::Bytes16 => self.slices(start, 16),
             Interleave::Bytes32 => self.slices(start, 32),
         };
-        if direction == Direction::Store {
+        if direction == Direction::Store && start.mode != Mode::Rows {
             for (dimension, &value) in start.coordinates[..rank].iter().enumerate() {
                 if value < 0 {
                     return Err(Refusal::Negative { dimension, value });
@@ -160,6 +244,24 @@ impl TensorMap {
         self.walk_of(start, 0, slice, slice, slice, counts)
     }
 
+    /// The pixels of the modes along W.
+    fn order_along_w(&self, start: &Start, w: usize) -> (Order, u64) {
+        let [halo, offset, _] = start.offsets;
+        let (halo, offset) = (u64::from(halo), i64::from(offset as i16));
+        let (lower, upper) = self.corners(0);
+        let corners = [i64::from(lower) + offset, self.size(w) as i64 + i64::from(upper) + offset];
+        let (pixels, group) = match start.mode {
+            Mode::Im2colW128 => (PIXELS_OF_128, GROUP_OF_128),
+            Mode::Tile | Mode::Rows | Mode::Im2col | Mode::Im2colW => {
+                (self.pixels().into(), self.pixels().into())
+            }
+        };
+        let mut resume = start.coordinates.map(i64::from);
+        resume[w] += offset;
+        let runs = pixels + pixels.div_ceil(group) * halo;
+        (Order::Wide { w, corners, group, halo, at: 0, resume }, runs)
+    }
+
     /// `first` is the first spatial dimension, `extent` the box size of a dimension that is walked.
     fn walk_of(
         &self,
@@ -173,7 +275,12 @@ impl TensorMap {
         let rank = self.rank();
         let position = start.coordinates.map(i64::from);
         let mut offsets = [0; MAX_RANK];
-        let (order, runs) = if self.is_im2col() {
+        let (order, runs) = if self.is_wide() {
+            self.order_along_w(start, first)
+        } else if start.mode == Mode::Rows {
+            let rows = std::array::from_fn(|row| start.coordinates[1 + row].into());
+            (Order::Rows { rows }, ROWS as u64)
+        } else if self.is_im2col() {
             let spatial = first..first + rank - 2;
             let (mut lower, mut upper) = ([0; MAX_RANK], [0; MAX_RANK]);
             for (k, dimension) in spatial.clone().enumerate() {
@@ -196,6 +303,12 @@ impl TensorMap {
             (Order::Box { start: position, index: [0; MAX_RANK], counts, steps }, runs)
         };
         let row = i128::from(self.size(0)) * i128::from(element);
+        let mut position = position;
+        match &order {
+            Order::Wide { resume, .. } => position = *resume,
+            Order::Rows { rows } => position[1..=ROWS].copy_from_slice(&[rows[0], 0, 0, 0]),
+            Order::Box { .. } | Order::Pixels { .. } => {}
+        }
         Walk { map: *self, order, position, offsets, element, row, bytes, pitch, runs, next: 0 }
     }
 }
@@ -250,6 +363,26 @@ impl Walk {
                     }
                     index[d] = 0;
                     self.position[d] = start[d];
+                }
+            }
+            Order::Rows { rows } => self.position[1] = rows.get(self.next as usize).copied().unwrap_or(0),
+            Order::Wide { w, corners, group, halo, at, resume } => {
+                let (step, last) = (i64::from(self.map.element_stride(*w)), rank - 1);
+                let is_halo = *at >= *group;
+                if !is_halo {
+                    *resume = self.position;
+                    resume[*w] += step;
+                    if resume[*w] >= corners[1] {
+                        resume[*w] = corners[0];
+                        resume[last] += i64::from(self.map.element_stride(last));
+                    }
+                }
+                *at += 1;
+                let (group, all) = (*group, *group + *halo);
+                match *at {
+                    done if done == all => (*at, self.position) = (0, *resume),
+                    done if done >= group => self.position[*w] += step,
+                    _ => self.position = *resume,
                 }
             }
             Order::Pixels { spatial, lower, upper } => {

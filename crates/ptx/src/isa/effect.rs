@@ -206,6 +206,12 @@ pub enum Group {
     Wgmma,
     /// An mbarrier.
     Mbarrier,
+    /// The pipeline of `tcgen05`: products, copies and shifts, one after the other.
+    TensorCore,
+    /// `tcgen05.ld`.
+    TensorLoad,
+    /// `tcgen05.st`.
+    TensorStore,
 }
 
 /// What is done to asynchronous operations that were issued before.

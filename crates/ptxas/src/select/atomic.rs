@@ -288,16 +288,16 @@ impl Select<'_> {
     /// Sums and extremes of several floats at once, in global memory.
     fn update_vector(
         &mut self,
-        (op, ty): (i::AtomVectorOp, ScalarType),
+        (op, ty): (i::MultimemLoadNarrowOp, ScalarType),
         (order, scope): (Order, Scope),
         d: Option<&[Def]>,
         a: &Address,
         b: &[Value],
     ) -> Done {
         let what = match op {
-            i::AtomVectorOp::Add => "ADD",
-            i::AtomVectorOp::Min => "MIN",
-            i::AtomVectorOp::Max => "MAX",
+            i::MultimemLoadNarrowOp::Add => "ADD",
+            i::MultimemLoadNarrowOp::Min => "MIN",
+            i::MultimemLoadNarrowOp::Max => "MAX",
         };
         let place = self.place(a)?;
         if !matches!(place.window, Window::Global | Window::Generic) {

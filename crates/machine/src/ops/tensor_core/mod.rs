@@ -6,16 +6,16 @@
 //! | `transfer` | tensor memory from and to registers, from shared memory, within itself |
 //! | `product` | `D = A * B + D` |
 //!
-//! What tensor memory, descriptors and layouts are, [`crate::tensor_core`] knows. Copies, shifts and products are done when they
-//! are issued (`perform`), which is one of the orders that PTX allows: a `wait` or a fence has nothing to wait for, and a
-//! commit arrives at once.
+//! What tensor memory, descriptors and layouts are, [`crate::tensor_core`] knows. Unless somebody asks otherwise
+//! ([`crate::asynchrony`]), copies, shifts and products are done when they are issued (`perform`), which is one of the orders
+//! that PTX allows: a `wait` or a fence has nothing to wait for, and a commit arrives at once.
 
 pub(crate) mod allocate;
 pub(crate) mod product;
 pub(crate) mod transfer;
 
 use super::address::{Cluster, lane_address};
-use super::bulk::{aligned, in_ranks, ranks_of};
+use super::bulk::{aligned, in_ranks, mask_of};
 use super::mbarrier;
 use crate::exec::Exec;
 use crate::fault::Trap;
@@ -52,12 +52,14 @@ fn checked(
 
 /// The ranks of the CTAs whose memories an instruction accesses: its own, or the pair's, the even one first.
 fn group(x: &Exec<'_>, ctas: u32) -> Result<Vec<usize>, Trap> {
-    let own = x.threads.rank as usize;
+    // What is performed later may be so by threads of another CTA.
+    let own = x.pending.performed_for.unwrap_or(x.threads.rank) as usize;
     if ctas == 1 {
         return Ok(vec![own]);
     }
     let even = own & !1;
-    let is_there = |rank: usize| rank == own || x.peers.get(rank).is_some_and(|memory| !memory.is_empty());
+    let runs = x.threads.rank as usize;
+    let is_there = |rank: usize| rank == runs || x.peers.get(rank).is_some_and(|memory| !memory.is_empty());
     match x.tensor.len() > even + 1 && is_there(even) && is_there(even + 1) {
         true => Ok(vec![even, even + 1]),
         false => Err(Trap::IllegalInstruction(
@@ -72,7 +74,9 @@ fn chunk(x: &Exec<'_>, rank: usize, address: u32) -> Result<[u8; 16], u32> {
     let memory =
         if rank == x.threads.rank as usize { &*x.shared } else { x.peers.get(rank).ok_or(address)? };
     let bytes = memory.get(start..start + 16).ok_or(address)?;
-    Ok(bytes.try_into().unwrap_or([0; 16]))
+    let mut chunk = bytes.try_into().unwrap_or([0; 16]);
+    x.pending.proxy.read((rank, start), &mut chunk);
+    Ok(chunk)
 }
 
 /// Executes something for each active lane in turn.
@@ -118,7 +122,7 @@ impl Commit {
     fn arrive(&self, x: &mut Exec<'_>, warp: usize, lane: usize) -> Result<(), Trap> {
         let barrier = lane_address(x, self.barrier, warp, lane);
         aligned("mbarrier", barrier, 8)?;
-        match ranks_of(x, self.ranks, warp, lane) {
+        match mask_of(x, self.ranks, warp, lane) {
             None => mbarrier::arrive_once::<Cluster>(x, warp, lane, barrier),
             Some(mask) => {
                 in_ranks(mask, barrier).try_for_each(|at| mbarrier::arrive_once::<Cluster>(x, warp, lane, at))

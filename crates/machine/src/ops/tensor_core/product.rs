@@ -180,7 +180,10 @@ impl Product {
                 let row = match (&rows, self.a) {
                     (Some(rows), _) => rows[(part.row * stored) as usize..][..*stored as usize].to_vec(),
                     (None, FactorA::TensorMemory(address)) => {
-                        self.row_in_tensor_memory(x, rank, place(x, address, warp, lane), part.lane, &plan)?
+                        // As `tcgen05.shift` has it: the last row stays.
+                        let shifted = self.shifts_a && part.lane + 1 < LANES as u32;
+                        let from = part.lane + u32::from(shifted);
+                        self.row_in_tensor_memory(x, rank, place(x, address, warp, lane), from, &plan)?
                     }
                     (None, FactorA::Shared(_)) => Vec::new(),
                 };
@@ -228,6 +231,9 @@ impl Product {
                 "sparsity selector {}, which is not executed",
                 instruction.selector
             )));
+        }
+        if self.shifts_a && m != LANES as u32 * ranks.len() as u32 {
+            return Err(illegal(format!("`.ashift` of a product with {m} rows")));
         }
         let holds = x.files.p[self.accumulates.index() + warp] ^ self.accumulates.flip();
         Ok(Plan {

@@ -30,7 +30,8 @@ impl Transfer {
             )));
         }
         let last = (0..WARP as u32).map(|lane| self.cell(lane, self.planes.count - 1).1).max().unwrap_or(0);
-        checked(x, x.threads.rank as usize, what, at, (lanes(self.shape), last + self.step()))?;
+        let own = x.pending.performed_for.unwrap_or(x.threads.rank) as usize;
+        checked(x, own, what, at, (lanes(self.shape), last + self.step()))?;
         Ok(at)
     }
 
@@ -52,7 +53,7 @@ pub(crate) fn load(x: &mut Exec<'_>, op: &LoadTensorMemory, pc: u32) -> u32 {
         return next;
     }
     let transfer = *x.grid.image.site(op.site);
-    let own = x.threads.rank as usize;
+    let own = x.pending.performed_for.unwrap_or(x.threads.rank) as usize;
     for warp in 0..x.warps {
         if x.mask[warp] == 0 {
             continue;
@@ -80,7 +81,7 @@ pub(crate) fn store(x: &mut Exec<'_>, op: &StoreTensorMemory, pc: u32) -> u32 {
         return next;
     }
     let transfer = *x.grid.image.site(op.site);
-    let own = x.threads.rank as usize;
+    let own = x.pending.performed_for.unwrap_or(x.threads.rank) as usize;
     for warp in 0..x.warps {
         if x.mask[warp] == 0 {
             continue;
