@@ -175,13 +175,8 @@ impl Cluster {
             let nth = if forced { 0 } else { self.scheduler.pick(runnable) };
             let (rank, index) = self.order.remove(nth);
             self.common.switch(rank);
-            let late = match self.common.pending.is_empty() {
-                true => Ok(()),
-                false => {
-                    self.ctas[rank].packs[index].perform(grid, &mut self.common, asynchronous::pass_time)
-                }
-            };
-            if let Err((trap, pc)) = late {
+            let pack = &mut self.ctas[rank].packs[index];
+            if let Err((trap, pc)) = pack.perform(grid, &mut self.common, asynchronous::pass_time) {
                 return Turn::Fault(Fault { rank, pack: index, trap, pc });
             }
             let quantum = self.scheduler.quantum().min(rest);

@@ -136,13 +136,16 @@ impl Pack {
         Ok(!same)
     }
 
-    /// Does something about asynchronous operations of the cluster.
+    /// Does something about asynchronous operations of the cluster that are pending.
     pub(super) fn perform(
         &mut self,
         grid: &Grid<'_>,
         common: &mut Common,
         act: impl FnOnce(&mut Exec<'_>) -> Result<(), LaneTrap>,
     ) -> Result<(), Raised> {
+        if common.pending.is_empty() {
+            return Ok(());
+        }
         let mut x = Exec::new(Files::default(), grid, &mut self.threads, common);
         act(&mut x).map_err(|trap| (trap, x.trap_at.unwrap_or(0)))
     }
