@@ -41,8 +41,7 @@ decoders! { d, op:
         let at = d.memory(&op.dst, 4)?;
         let place = Either::Allocate { to: at.address, space: at.space };
         let allocation = Allocation { place, columns: d.read_plane(&op.columns, 32)?, ctas: ctas(op.cta_group) };
-        let site = d.site(allocation);
-        d.emit_access(at, Access::Store, 4, AllocateTensorMemory { site })
+        d.emit_with(allocation, |site| AllocateTensorMemory { site })
     };
     Tcgen05Dealloc => {
         let place = Either::Free { address: d.read_plane(&op.taddr, 32)? };

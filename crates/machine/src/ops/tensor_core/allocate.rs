@@ -43,11 +43,14 @@ pub(crate) fn allocate(x: &mut Exec<'_>, op: &AllocateTensorMemory, pc: u32) -> 
                 SpaceKind::Shared => Shared::store::<u32>(x, warp, 0, to, start),
                 _ => Generic::store::<u32>(x, warp, 0, to, start),
             };
+            let window = if space == SpaceKind::Shared { SHARED_WINDOW } else { 0 };
+            let to = to.wrapping_add(window);
             if stored.is_none() {
-                let window = if space == SpaceKind::Shared { SHARED_WINDOW } else { 0 };
-                let trap = x.bad_access(to.wrapping_add(window), 4, Access::Store);
+                let trap = x.bad_access(to, 4, Access::Store);
                 return x.raise(warp, 0, trap);
             }
+            // The lanes store together, once.
+            x.tell_access_of(pc, (warp, 0), to, 4, Access::Store);
         }
     }
     pc + 1
