@@ -26,6 +26,9 @@ fn program(folder: &Path) -> PathBuf {
     program
 }
 
+/// What is checked, more options, what the program does, its exit code, and lines that the command says.
+type Case<'a> = (&'a str, &'a [&'a str], &'a str, i32, &'a [&'a str]);
+
 /// What is told of programs with these checks, with these options, which do so: the exit code, and the begins of lines of what the
 /// command says, in their order, of which the last one is the last line.
 #[test]
@@ -44,7 +47,7 @@ fn options_do_what_they_say() {
     let predicted = format!("predicted-race: {written}");
     let undisciplined = format!("lock-discipline: {written}");
     let by_thumb = "  missing: a lock for both: the later one holds no lock, the earlier one holds the lock";
-    let cases: [(&str, &[&str], &str, i32, &[&str]); 17] = [
+    let cases: [Case<'_>; 17] = [
         // The program, which looks at what its calls return, ends with 3 if its kernel is stopped.
         ("memory", &[], "bad", 3, &[bad[0], bad[1], cut, one]),
         ("memory", &["--keep-going"], "bad", 1, &[bad[0], bad[1], second[0], second[1], two]),
