@@ -1,7 +1,7 @@
 //! Fields against their accessors, and walks against the definition of what a copy moves, element by element.
 
 use super::{
-    DataType, Direction, Field, Fill, Im2col, Interleave, MAX_RANK, Promotion, Start, Swizzle, Tensor,
+    DataType, Direction, Field, Fill, Im2col, Interleave, MAX_RANK, Mode, Promotion, Start, Swizzle, Tensor,
     TensorMap, Walk,
 };
 use rand_core::RngCore;
@@ -59,8 +59,8 @@ impl Made {
     }
 }
 
-fn start(coordinates: &[i64], offsets: &[i64], im2col: bool) -> Start {
-    let mut start = Start { rank: coordinates.len(), im2col, coordinates: [0; MAX_RANK], offsets: [0; 3] };
+fn start(coordinates: &[i64], offsets: &[i64], mode: Mode) -> Start {
+    let mut start = Start { rank: coordinates.len(), mode, coordinates: [0; MAX_RANK], offsets: [0; 3] };
     for (to, &from) in start.coordinates.iter_mut().zip(coordinates) {
         *to = from as i32;
     }
@@ -93,7 +93,7 @@ fn a_box_is_walked_as_it_is_defined() {
         let map = TensorMap::tiled(&made.tensor(Interleave::None), &extents).unwrap();
         let mut from = picks(&mut random, rank, -6, 9);
         from[0] = from[0] / 4 * 4;
-        let walk = map.walk(&start(&from, &[], false), Direction::Load).unwrap();
+        let walk = map.walk(&start(&from, &[], Mode::Tile), Direction::Load).unwrap();
         // Dimension 0 has no steps. The index of an element in the tile, in mixed radix, is its place.
         let step = |d: usize| if d == 0 { 1 } else { made.steps[d] };
         let counts: Vec<u32> = (0..rank).map(|d| extents[d].div_ceil(step(d))).collect();
@@ -144,7 +144,7 @@ fn pixels_are_walked_in_the_order_of_their_bounding_box() {
             at.push(rest);
             at
         };
-        let walk = map.walk(&start(&position(first), &offsets, true), Direction::Load).unwrap();
+        let walk = map.walk(&start(&position(first), &offsets, Mode::Im2col), Direction::Load).unwrap();
         let mut expected = BTreeMap::new();
         for pixel in 0..i64::from(column.pixels) {
             for channel in 0..4 {
