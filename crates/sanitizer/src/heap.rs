@@ -93,8 +93,8 @@ impl Detector {
         if talks || !self.checks.race {
             return written;
         }
+        ranges.iter().for_each(|&(start, end)| self.unlist(start, end - start));
         for at in ranges.iter().flat_map(|&(start, end)| start..end) {
-            self.unlist(at, 1);
             if self.global.written_since(&mut self.extras, at, began) {
                 continue;
             }

@@ -12,6 +12,7 @@ mod program;
 
 use crate::exec;
 use crate::failure::{EXIT_CODES, Exit, Failure};
+use crate::run::binding::upload;
 use crate::run::request::{Placed, Request};
 use crate::{input, terminal};
 use debugger::attached::{Face, Wishes};
@@ -154,9 +155,7 @@ pub(crate) fn session(
     let printed = Printed::new(sink);
     let Placed { device, loaded, kernel, block, binding } =
         request.place(&source, module, Output::new(printed.clone()))?;
-    for buffer in &binding.buffers {
-        buffer.upload(device.memory(), true).map_err(|error| Failure::usage(error.to_string()))?;
-    }
+    upload(&binding.buffers, device.memory(), true)?;
     let program = Program {
         device,
         loaded: Arc::new(loaded),

@@ -131,6 +131,12 @@ fn no_actions(argument: &Argument) -> Result<(), String> {
     }
 }
 
+/// Writes the contents of all buffers as they are before a launch. `fresh` memory is zero already.
+pub(crate) fn upload(buffers: &[Buffer], memory: &dyn Buffers, fresh: bool) -> Result<(), Failure> {
+    let written = buffers.iter().try_for_each(|buffer| buffer.upload(memory, fresh));
+    written.map_err(|error| Failure::usage(error.to_string()))
+}
+
 impl Binding {
     fn set(&mut self, parameter: &ParameterLayout, bytes: &[u8]) {
         self.params[parameter.offset as usize..][..bytes.len()].copy_from_slice(bytes);

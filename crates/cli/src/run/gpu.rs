@@ -3,7 +3,7 @@
 //! Arguments, buffers and what is done with them are the same. What only the machine knows is refused: schedulers,
 //! budgets, traces and statistics. What the kernel prints goes to standard output, as the driver has it.
 
-use super::request::{block, choose};
+use super::request::{Extents, block, choose};
 use super::{Arguments, binding, outcome};
 use crate::failure::{Exit, Failure};
 use crate::terminal;
@@ -36,7 +36,7 @@ pub(super) fn execute(
         return Err(Failure::usage(format!("{option} is an option of the machine, not of --engine cuda")));
     }
     let function = choose(module, arguments.request.kernel.as_deref(), source)?;
-    let block = block(&arguments.request, function)?;
+    let block = block(&arguments.request, function.bounds.req_ntid)?;
     let gpu = Gpu::open().map_err(|error| Failure::new(Exit::Unsupported, error.to_string()))?;
     let loaded = gpu
         .load(source.text().as_bytes())
@@ -59,9 +59,7 @@ pub(super) fn execute(
     let mut times = Vec::new();
     let mut stopped = None;
     for _ in 0..arguments.repeat {
-        for buffer in &binding.buffers {
-            buffer.upload(&gpu, false).map_err(|error| Failure::usage(error.to_string()))?;
-        }
+        binding::upload(&binding.buffers, &gpu, false)?;
         let started = Instant::now();
         match loaded.launch(&launch) {
             Ok(()) => times.push(started.elapsed()),
@@ -98,12 +96,11 @@ pub(super) fn execute(
     } else if let Some(error) = stopped {
         Failure::new(exit, format!("kernel {}: {error}", launch.kernel)).report();
     } else {
-        let extents = |[x, y, z]: [u32; 3]| format!("({x},{y},{z})");
         terminal::note(&format!(
             "{}, grid {}, block {}, on {}: {median:?} with launch and wait",
             launch.kernel,
-            extents(launch.grid),
-            extents(launch.block),
+            Extents(launch.grid),
+            Extents(launch.block),
             gpu.name(),
         ));
     }

@@ -1,8 +1,9 @@
 //! Launching: observers, cancellation, repetition and what the launches together tell.
 
-use super::binding::Buffer;
+use super::binding::{self, Buffer};
 use super::check;
 use super::progress;
+use super::request::Extents;
 use super::{Arguments, Engine};
 use crate::failure::{Exit, Failure};
 use crate::terminal::thousands;
@@ -86,9 +87,7 @@ pub(crate) fn run(
     let others = sanitizer::other_schedules(arguments.schedules.unwrap_or(1)).map(Some);
     let rounds = others.chain((0..arguments.repeat).map(|_| None));
     for (round, other) in rounds.enumerate() {
-        for buffer in buffers {
-            buffer.upload(device.memory(), round == 0).map_err(|error| Failure::usage(error.to_string()))?;
-        }
+        binding::upload(buffers, device.memory(), round == 0)?;
         let seen = other.map_or(Seen::InRun, |scheduler| Seen::Under(scheduler.to_string()));
         sanitizer.iter().for_each(|sanitizer| sanitizer.seeing(seen.clone()));
         let watch = sanitizer.as_ref().map(|sanitizer| {
@@ -166,12 +165,11 @@ impl Launched {
     /// One line about a launch that ended well.
     pub(crate) fn summary(&self, launch: &Launch<'_>, arguments: &Arguments) -> String {
         let Ok(report) = &self.result else { return String::new() };
-        let extents = |[x, y, z]: [u32; 3]| format!("({x},{y},{z})");
         let mut text = format!(
             "{}, grid {}, block {}, as {}: {} warp instructions in {:?} on {}",
             launch.kernel.name(),
-            extents(launch.grid),
-            extents(launch.block),
+            Extents(launch.grid),
+            Extents(launch.block),
             arguments.request.device.name,
             thousands(report.warp_instructions),
             self.median(),

@@ -7,6 +7,7 @@ use machine::output::Output;
 use machine::{Device, DeviceOptions, LoadError, LoadedModule, Profile, SchedulerKind};
 use ptx::module::{Checked, Function, Module};
 use ptx::source::Source;
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -69,6 +70,13 @@ impl FromStr for Extents {
     }
 }
 
+impl fmt::Display for Extents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.0;
+        write!(f, "({x},{y},{z})")
+    }
+}
+
 /// A module on a device, with the arguments of its kernel.
 pub(crate) struct Placed {
     pub(crate) device: Arc<Device>,
@@ -81,6 +89,13 @@ pub(crate) struct Placed {
 }
 
 impl Request {
+    /// Makes the device. What kernels print goes to `output`.
+    pub(super) fn make_device(&self, output: Output) -> Result<Arc<Device>, Failure> {
+        let options = DeviceOptions { output, ..DeviceOptions::default() };
+        Device::new(self.device.clone(), options)
+            .map_err(|error| Failure::usage(format!("cannot make device {}: {error}", self.device.name)))
+    }
+
     /// Makes the device, loads the module, and places the arguments there. What the kernel prints goes to `output`.
     pub(crate) fn place(
         &self,
@@ -88,16 +103,14 @@ impl Request {
         module: Checked<Module>,
         output: Output,
     ) -> Result<Placed, Failure> {
-        let options = DeviceOptions { output, ..DeviceOptions::default() };
-        let device = Device::new(self.device.clone(), options)
-            .map_err(|error| Failure::usage(format!("cannot make device {}: {error}", self.device.name)))?;
+        let device = self.make_device(output)?;
         let loaded = device.load(module).map_err(|error| {
             let exit =
                 if matches!(error, LoadError::Target { .. }) { Exit::Unsupported } else { Exit::Usage };
             Failure::new(exit, format!("{}: {error}", source.name()))
         })?;
         let function = choose(loaded.module(), self.kernel.as_deref(), source)?;
-        let block = block(self, function)?;
+        let block = block(self, function.bounds.req_ntid)?;
         let name = function.name.clone();
         let kernel = loaded.kernel(&name).ok_or_else(|| Failure::usage("the kernel is gone"))?;
         let binding = binding::bind(&name, &kernel.parameters(), &self.arguments, device.memory())?;
@@ -112,26 +125,29 @@ pub(crate) fn choose<'a>(
     source: &Source,
 ) -> Result<&'a Function, Failure> {
     let entries: Vec<_> = module.entries().map(|(_, function)| function).collect();
-    let chosen = match (name, &entries[..]) {
-        (_, []) => return Err(Failure::usage(format!("{} has no kernel (.entry)", source.name()))),
+    let names: Vec<_> = entries.iter().map(|function| function.name.as_str()).collect();
+    match &names[..] {
+        [] => Err(Failure::usage(format!("{} has no kernel (.entry)", source.name()))),
+        names => choose_of(names, name, source.name()).map(|chosen| entries[chosen]),
+    }
+}
+
+/// Which of a file's kernels was named, or the only one.
+pub(super) fn choose_of(kernels: &[&str], name: Option<&str>, file: &str) -> Result<usize, Failure> {
+    let chosen = match (name, kernels) {
         (Some(name), _) => {
-            let found = entries.iter().find(|function| function.name == name);
-            found.copied().ok_or_else(|| format!("{} has no kernel `{name}`", source.name()))
+            let found = kernels.iter().position(|kernel| *kernel == name);
+            found.ok_or_else(|| format!("{file} has no kernel `{name}`"))
         }
-        (None, [only]) => Ok(*only),
-        (None, _) => {
-            Err(format!("{} has {} kernels; choose one with --kernel", source.name(), entries.len()))
-        }
+        (None, [_]) => Ok(0),
+        (None, _) => Err(format!("{file} has {} kernels; choose one with --kernel", kernels.len())),
     };
-    chosen.map_err(|message| {
-        let names: Vec<_> = entries.iter().map(|function| function.name.as_str()).collect();
-        Failure::usage(message).hint(format!("it has {}", names.join(", ")))
-    })
+    chosen.map_err(|message| Failure::usage(message).hint(format!("it has {}", kernels.join(", "))))
 }
 
 /// The threads of a CTA: as the command line says, or as the kernel requires.
-pub(crate) fn block(request: &Request, function: &Function) -> Result<[u32; 3], Failure> {
-    request.block.map(|extents| extents.0).or(function.bounds.req_ntid).ok_or_else(|| {
+pub(crate) fn block(request: &Request, required: Option<[u32; 3]>) -> Result<[u32; 3], Failure> {
+    request.block.map(|extents| extents.0).or(required).ok_or_else(|| {
         Failure::usage("the number of threads is missing")
             .hint("say it with --block, for example --block 256")
     })

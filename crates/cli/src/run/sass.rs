@@ -3,10 +3,12 @@
 //! Arguments, buffers and what is done with them are the same; a cubin tells how many bytes a parameter has, and not its type, so a
 //! number without one is an integer. What only the machine for PTX knows is refused.
 
+use super::request::{Extents, block, choose_of};
 use super::{Arguments, Engine, Wanted, binding, outcome};
 use crate::failure::{Exit, Failure};
 use crate::terminal::{self, count, thousands};
-use machine::{Asynchrony, Device, DeviceOptions, ParameterLayout, SchedulerKind};
+use machine::output::Output;
+use machine::{Asynchrony, ParameterLayout, SchedulerKind};
 use ptx::types::ScalarType;
 use sass_machine::{Broken, Fault, FaultKind, Launch, Loaded, Program};
 use serde_json::{Value, json};
@@ -47,13 +49,13 @@ pub(super) fn execute(arguments: &Arguments, cubin: &[u8]) -> Result<Exit, Failu
     if request.device.sm != 90 {
         return Err(Failure::usage(format!("{} is no device of sm_90", request.device.name)));
     }
-    let kernel = chosen(&program, request.kernel.as_deref(), &name)?;
-    let block = request.block.map(|extents| extents.0).ok_or_else(|| {
-        Failure::usage("the number of threads is missing")
-            .hint("say it with --block, for example --block 256")
-    })?;
-    let device = Device::new(request.device.clone(), DeviceOptions::default())
-        .map_err(|error| Failure::usage(format!("cannot make device {}: {error}", request.device.name)))?;
+    let kernels: Vec<_> = program.kernels().collect();
+    if kernels.is_empty() {
+        return Err(Failure::usage(format!("{name} has no kernel")));
+    }
+    let kernel = kernels[choose_of(&kernels, request.kernel.as_deref(), &name)?];
+    let block = block(request, None)?;
+    let device = request.make_device(Output::default())?;
     let loaded = Loaded::new(&program, device.memory())
         .map_err(|why| Failure::new(Exit::Unsupported, format!("{name}: {why}")))?;
     let missing = loaded.not_executed(kernel);
@@ -65,9 +67,7 @@ pub(super) fn execute(arguments: &Arguments, cubin: &[u8]) -> Result<Exit, Failu
         ));
     }
     let binding = binding::bind(kernel, &layout(&program, kernel), &request.arguments, device.memory())?;
-    for buffer in &binding.buffers {
-        buffer.upload(device.memory(), true).map_err(|error| Failure::usage(error.to_string()))?;
-    }
+    binding::upload(&binding.buffers, device.memory(), true)?;
     let launch = Launch {
         kernel,
         grid: request.grid.0,
@@ -122,27 +122,12 @@ pub(super) fn execute(arguments: &Arguments, cubin: &[u8]) -> Result<Exit, Failu
         Some(fault) => terminal::note(&fault_text(fault, text)),
         None => terminal::note(&format!(
             "{kernel}, grid {}, block {}, machine code of sm_90: {} warp instructions in {elapsed:?}",
-            place(launch.grid),
-            place(launch.block),
+            Extents(launch.grid),
+            Extents(launch.block),
             thousands(ended.instructions),
         )),
     }
     Ok(exit)
-}
-
-/// The kernel that was named, or the only one.
-fn chosen<'a>(program: &'a Program, name: Option<&str>, file: &str) -> Result<&'a str, Failure> {
-    let kernels: Vec<_> = program.kernels().collect();
-    let message = match (name, &kernels[..]) {
-        (_, []) => return Err(Failure::usage(format!("{file} has no kernel"))),
-        (None, [only]) => return Ok(only),
-        (None, many) => format!("{file} has {} kernels; choose one with --kernel", many.len()),
-        (Some(name), _) => match kernels.iter().find(|kernel| **kernel == name) {
-            Some(found) => return Ok(found),
-            None => format!("{file} has no kernel `{name}`"),
-        },
-    };
-    Err(Failure::usage(message).hint(format!("it has {}", kernels.join(", "))))
 }
 
 /// A kernel's parameters, as bits of their size; one that is no register's size is an array of bytes.
@@ -176,16 +161,12 @@ fn exit_of(kind: &FaultKind) -> Exit {
     }
 }
 
-fn place([x, y, z]: [u32; 3]) -> String {
-    format!("({x},{y},{z})")
-}
-
 fn fault_text(fault: &Fault, text: impl Fn(u64) -> String) -> String {
     format!(
         "error: {}\n  in kernel {}, block {}, warp {}\n  at {:#06x}: {}",
         fault.kind,
         fault.kernel,
-        place(fault.block),
+        Extents(fault.block),
         fault.warp,
         fault.address,
         text(fault.address),
@@ -210,7 +191,7 @@ fn hazard_text(broken: &Broken, text: impl Fn(u64) -> String) -> String {
         text(broken.address),
         broken.on,
         text(broken.on),
-        place(broken.block),
+        Extents(broken.block),
     )
 }
 

@@ -161,17 +161,37 @@ pub(crate) fn mask_of(x: &Exec<'_>, plane: Option<PlaneId>, warp: usize, lane: u
     plane.map(|plane| x.files.h[plane.index() + warp].0[lane])
 }
 
-/// A bulk copy or prefetch.
-pub(crate) fn bulk(x: &mut Exec<'_>, op: &CopyBulk, pc: u32) -> u32 {
+/// Executes what communicates for each active lane in turn.
+pub(crate) fn in_turn(
+    x: &mut Exec<'_>,
+    pc: u32,
+    mut perform: impl FnMut(&mut Exec<'_>, usize, usize) -> Result<(), Trap>,
+) -> u32 {
     x.communicated = true;
-    let copy = *x.grid.image.site(op.site);
     for (warp, lane) in x.active_lanes() {
-        x.tell(|x| Happening::BulkCopy(x.lanes_at(pc, warp, 1 << lane)));
-        if let Err(trap) = copy.execute(x, warp, lane) {
+        if let Err(trap) = perform(x, warp, lane) {
             return x.raise(warp, lane, trap);
         }
     }
     pc + 1
+}
+
+/// The same of copies in bulk, each of which is told.
+pub(crate) fn copy_in_turn(
+    x: &mut Exec<'_>,
+    pc: u32,
+    mut perform: impl FnMut(&mut Exec<'_>, usize, usize) -> Result<(), Trap>,
+) -> u32 {
+    in_turn(x, pc, |x, warp, lane| {
+        x.tell(|x| Happening::BulkCopy(x.lanes_at(pc, warp, 1 << lane)));
+        perform(x, warp, lane)
+    })
+}
+
+/// A bulk copy or prefetch.
+pub(crate) fn bulk(x: &mut Exec<'_>, op: &CopyBulk, pc: u32) -> u32 {
+    let copy = *x.grid.image.site(op.site);
+    copy_in_turn(x, pc, |x, warp, lane| copy.execute(x, warp, lane))
 }
 
 impl Bulk {

@@ -3,11 +3,10 @@
 //! The answer of 128 bits is opaque to programs. Here its words are `%ctaid` of the cluster's first CTA, and 1 if there is one.
 
 use super::address::lane_address;
-use super::bulk::{aligned, complete, in_ranks};
+use super::bulk::{aligned, complete, copy_in_turn, in_ranks};
 use crate::exec::Exec;
 use crate::fault::Trap;
 use crate::image::copy::{Cancellation, End};
-use crate::observe::Happening;
 use crate::operation::kinds::CancelCluster;
 
 /// Bytes of an answer.
@@ -15,15 +14,8 @@ const ANSWER: u64 = 16;
 
 /// `clusterlaunchcontrol.try_cancel`.
 pub(crate) fn try_cancel(x: &mut Exec<'_>, op: &CancelCluster, pc: u32) -> u32 {
-    x.communicated = true;
     let cancellation = *x.grid.image.site(op.site);
-    for (warp, lane) in x.active_lanes() {
-        x.tell(|x| Happening::BulkCopy(x.lanes_at(pc, warp, 1 << lane)));
-        if let Err(trap) = cancellation.execute(x, warp, lane) {
-            return x.raise(warp, lane, trap);
-        }
-    }
-    pc + 1
+    copy_in_turn(x, pc, |x, warp, lane| cancellation.execute(x, warp, lane))
 }
 
 impl Cancellation {

@@ -5,13 +5,12 @@
 //! instruction, which is what an H200 reports.
 
 use super::address::lane_address;
-use super::bulk::{aligned, complete, in_ranks, mask_of, tensor_map};
+use super::bulk::{aligned, complete, copy_in_turn, in_ranks, mask_of, tensor_map};
 use super::combine;
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
 use crate::image::copy::{Action, End, Reduction, TensorCopy};
 use crate::memory::SHARED_WINDOW;
-use crate::observe::Happening;
 use crate::operation::kinds::CopyTensor;
 use crate::tensormap::{DataType, Direction, Fill, MAX_RANK, Run, Start, Swizzle, TensorMap, Walk};
 use ir::instruction::AtomOp;
@@ -30,15 +29,8 @@ const PIECE: u64 = 1024;
 
 /// A tensor copy.
 pub(crate) fn tensor(x: &mut Exec<'_>, op: &CopyTensor, pc: u32) -> u32 {
-    x.communicated = true;
     let copy = *x.grid.image.site(op.site);
-    for (warp, lane) in x.active_lanes() {
-        x.tell(|x| Happening::BulkCopy(x.lanes_at(pc, warp, 1 << lane)));
-        if let Err(trap) = copy.execute(x, warp, lane) {
-            return x.raise(warp, lane, trap);
-        }
-    }
-    pc + 1
+    copy_in_turn(x, pc, |x, warp, lane| copy.execute(x, warp, lane))
 }
 
 impl TensorCopy {

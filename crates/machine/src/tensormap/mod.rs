@@ -15,10 +15,10 @@
 //! | 2 | 7-10 | element type |
 //! | 2 | 11-12 | interleave layout |
 //! | 2 | 13-14 | swizzle mode |
-//! | 2 | 19-21 | what of the 128-byte swizzle stays together; `sm_100` and later |
 //! | 2 | 15 | out-of-bounds fill |
 //! | 2 | 16 | `.tf32` |
 //! | 2 | 17-18 | L2 promotion |
+//! | 2 | 19-21 | what of the 128-byte swizzle stays together; `sm_100` and later |
 //! | 3-6 | all | global strides / 16, their low 32 bits |
 //! | 7 | 4 a stride | the bits above |
 //! | 8-12 | all | sizes - 1 |

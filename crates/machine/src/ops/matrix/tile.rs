@@ -116,19 +116,5 @@ fn bits_of(chunk: &[u8; 16], index: u32, bytes: u32) -> u64 {
 
 /// The bytes that an element takes in shared memory.
 fn bytes_of(operand: Operand) -> u32 {
-    match operand {
-        Operand::F16 | Operand::Bf16 => 2,
-        Operand::Tf32 | Operand::B1 => 4,
-        Operand::F64 => 8,
-        Operand::E4m3
-        | Operand::E5m2
-        | Operand::E3m2
-        | Operand::E2m3
-        | Operand::E2m1
-        | Operand::S8
-        | Operand::U8
-        | Operand::S4
-        | Operand::U4
-        | Operand::PackedE2m1 => 1,
-    }
+    operand.bits().div_ceil(8)
 }

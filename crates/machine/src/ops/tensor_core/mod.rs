@@ -15,7 +15,7 @@ pub(crate) mod product;
 pub(crate) mod transfer;
 
 use super::address::{Cluster, lane_address};
-use super::bulk::{aligned, in_ranks, mask_of};
+use super::bulk::{aligned, in_ranks, in_turn, mask_of};
 use super::mbarrier;
 use crate::exec::Exec;
 use crate::fault::Trap;
@@ -50,10 +50,14 @@ fn checked(
     }
 }
 
+/// The rank of the CTA whose instruction it is: what is performed later may be so by threads of another one.
+fn own_rank(x: &Exec<'_>) -> usize {
+    x.pending.performed_for.unwrap_or(x.threads.rank) as usize
+}
+
 /// The ranks of the CTAs whose memories an instruction accesses: its own, or the pair's, the even one first.
 fn group(x: &Exec<'_>, ctas: u32) -> Result<Vec<usize>, Trap> {
-    // What is performed later may be so by threads of another CTA.
-    let own = x.pending.performed_for.unwrap_or(x.threads.rank) as usize;
+    let own = own_rank(x);
     if ctas == 1 {
         return Ok(vec![own]);
     }
@@ -79,42 +83,27 @@ fn chunk(x: &Exec<'_>, rank: usize, address: u32) -> Result<[u8; 16], u32> {
     Ok(chunk)
 }
 
-/// Executes something for each active lane in turn.
-fn each(
-    x: &mut Exec<'_>,
-    pc: u32,
-    mut perform: impl FnMut(&mut Exec<'_>, usize, usize) -> Result<(), Trap>,
-) -> u32 {
-    x.communicated = true;
-    for (warp, lane) in x.active_lanes() {
-        if let Err(trap) = perform(x, warp, lane) {
-            return x.raise(warp, lane, trap);
-        }
-    }
-    pc + 1
-}
-
 /// `tcgen05.cp`.
 pub(crate) fn copy(x: &mut Exec<'_>, op: &CopyToTensorMemory, pc: u32) -> u32 {
     let copy = *x.grid.image.site(op.site);
-    each(x, pc, |x, warp, lane| copy.perform(x, warp, lane))
+    in_turn(x, pc, |x, warp, lane| copy.perform(x, warp, lane))
 }
 
 /// `tcgen05.shift`.
 pub(crate) fn shift(x: &mut Exec<'_>, op: &ShiftTensorMemory, pc: u32) -> u32 {
-    each(x, pc, |x, warp, lane| transfer::shift(x, op, warp, lane))
+    in_turn(x, pc, |x, warp, lane| transfer::shift(x, op, warp, lane))
 }
 
 /// `tcgen05.mma`.
 pub(crate) fn multiply(x: &mut Exec<'_>, op: &MultiplyTensors, pc: u32) -> u32 {
     let product = *x.grid.image.site(op.site);
-    each(x, pc, |x, warp, lane| product.perform(x, warp, lane))
+    in_turn(x, pc, |x, warp, lane| product.perform(x, warp, lane))
 }
 
 /// `tcgen05.commit`: what was issued before is done.
 pub(crate) fn commit(x: &mut Exec<'_>, op: &CommitTensorCore, pc: u32) -> u32 {
     let commit = *x.grid.image.site(op.site);
-    each(x, pc, |x, warp, lane| commit.arrive(x, warp, lane))
+    in_turn(x, pc, |x, warp, lane| commit.arrive(x, warp, lane))
 }
 
 impl Commit {

@@ -43,25 +43,9 @@ fn illegal(why: impl std::fmt::Display) -> Trap {
     Trap::IllegalInstruction(format!("tcgen05.mma: {why}"))
 }
 
-/// Elements in 16 bytes of shared memory.
+/// Elements in 16 bytes of shared memory. Six bits, and four that are not packed, are padded there as they are in registers.
 fn held(operand: Operand) -> u32 {
-    match operand {
-        Operand::Tf32 => 4,
-        Operand::F16 | Operand::Bf16 => 8,
-        Operand::PackedE2m1 => 32,
-        // Narrower ones are padded. No descriptor says doubles, integers of 4 bits or single bits.
-        Operand::E4m3
-        | Operand::E5m2
-        | Operand::E3m2
-        | Operand::E2m3
-        | Operand::E2m1
-        | Operand::S8
-        | Operand::U8
-        | Operand::F64
-        | Operand::S4
-        | Operand::U4
-        | Operand::B1 => 16,
-    }
+    128 / operand.bits()
 }
 
 /// The elements in 16 bytes of shared memory.
@@ -72,7 +56,7 @@ fn elements(operand: Operand, bytes: [u8; 16]) -> impl Iterator<Item = Element> 
         _ => Packing::Whole,
     };
     let bits = u128::from_le_bytes(packing.unpack(bytes));
-    let (count, width) = (held(operand), 128 / held(operand));
+    let (count, width) = (held(operand), operand.bits());
     // Of four bits the decoder expects the middle of a byte.
     let shift = if operand == Operand::E2m1 { 2 } else { 0 };
     (0..count)

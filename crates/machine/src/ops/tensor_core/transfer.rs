@@ -1,7 +1,7 @@
 //! Tensor memory from and to registers (`tcgen05.ld`, `tcgen05.st`), from shared memory (`tcgen05.cp`), within itself
 //! (`tcgen05.shift`).
 
-use super::{checked, chunk, group, place};
+use super::{checked, chunk, group, own_rank, place};
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
 use crate::image::tensor_core::{Copy, Spread, Transfer};
@@ -30,8 +30,7 @@ impl Transfer {
             )));
         }
         let last = (0..WARP as u32).map(|lane| self.cell(lane, self.planes.count - 1).1).max().unwrap_or(0);
-        let own = x.pending.performed_for.unwrap_or(x.threads.rank) as usize;
-        checked(x, own, what, at, (lanes(self.shape), last + self.step()))?;
+        checked(x, own_rank(x), what, at, (lanes(self.shape), last + self.step()))?;
         Ok(at)
     }
 
@@ -53,7 +52,7 @@ pub(crate) fn load(x: &mut Exec<'_>, op: &LoadTensorMemory, pc: u32) -> u32 {
         return next;
     }
     let transfer = *x.grid.image.site(op.site);
-    let own = x.pending.performed_for.unwrap_or(x.threads.rank) as usize;
+    let own = own_rank(x);
     for warp in 0..x.warps {
         if x.mask[warp] == 0 {
             continue;
@@ -81,7 +80,7 @@ pub(crate) fn store(x: &mut Exec<'_>, op: &StoreTensorMemory, pc: u32) -> u32 {
         return next;
     }
     let transfer = *x.grid.image.site(op.site);
-    let own = x.pending.performed_for.unwrap_or(x.threads.rank) as usize;
+    let own = own_rank(x);
     for warp in 0..x.warps {
         if x.mask[warp] == 0 {
             continue;
