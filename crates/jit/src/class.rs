@@ -283,6 +283,12 @@ impl Known<'_> {
                     _ => self.sources(op),
                 }
             }
+            Op::Or(or) if wholes(or.ty) => {
+                self.disjoint_sum(&or.a, &or.b, or.ty.bits()).unwrap_or_else(|| self.sources(op))
+            }
+            Op::Xor(xor) if wholes(xor.ty) => {
+                self.disjoint_sum(&xor.a, &xor.b, xor.ty.bits()).unwrap_or_else(|| self.sources(op))
+            }
             Op::SetpInt(setp) if setp.c.is_none() && self.compares_blocks(setp) => UNIFORM,
             _ if op.effects().is_pure() => self.sources(op),
             // What each lane gets is its own.
@@ -306,6 +312,25 @@ impl Known<'_> {
         let Class::Affine(stride) = self.value(value, bits) else { return None };
         let differ = (stride > 0 && stride & (stride - 1) == 0).then(|| stride.trailing_zeros() + lanes)?;
         (self.zeros_of(value) >= differ).then_some((differ, stride))
+    }
+
+    /// Bits of two values put together, where one has zeros in the bits in which the lanes of the other differ: so compilers
+    /// write sums.
+    fn disjoint_sum(&self, a: &Value, b: &Value, bits: u32) -> Option<Class> {
+        let classes = [self.value(a, bits), self.value(b, bits)];
+        if classes.contains(&Class::Unknown) {
+            return Some(Class::Unknown);
+        }
+        let one = |lanes: &Value, other: &Value, class: Class| {
+            let (differ, stride) = self.lane_bits(lanes, bits)?;
+            let own = (1_u64 << differ) - stride as u64;
+            let is_clear = match *other {
+                Value::Constant(constant) => constant & own == 0,
+                _ => class == UNIFORM && self.zeros_of(other) >= differ,
+            };
+            is_clear.then_some(Class::Affine(stride))
+        };
+        one(a, b, classes[1]).or_else(|| one(b, a, classes[0]))
     }
 
     fn shifts_lanes_out(&self, a: &Value, b: &Value, bits: u32) -> bool {
@@ -370,6 +395,8 @@ impl Known<'_> {
                 _ => of(&shl.a),
             },
             Op::And(and) => of(&and.a).max(of(&and.b)),
+            Op::Or(or) => of(&or.a).min(of(&or.b)),
+            Op::Xor(xor) => of(&xor.a).min(of(&xor.b)),
             Op::CvtInt(cvt) if !cvt.sat && wholes(cvt.atype) && wholes(cvt.dtype) => of(&cvt.a),
             _ => 0,
         }

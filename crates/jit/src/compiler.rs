@@ -38,7 +38,7 @@ impl Compiler {
 }
 
 /// The text that a kernel becomes.
-fn emit_kernel(source: &Source<'_>) -> Result<(emit::Emitted, Rows), Refusal> {
+pub(crate) fn emit_kernel(source: &Source<'_>) -> Result<(emit::Emitted, Rows), Refusal> {
     let missing = || Refusal::Instruction("a kernel without code".to_owned());
     let function = Function::lower(source.module(), source.kernel()).ok_or_else(missing)?;
     let rows = Rows { width: width(&function, source.block()), block: source.block() };

@@ -191,6 +191,19 @@ impl Operands<'_> {
         Some((self.value(a, ty.bits())?, self.value(b, ty.bits())?))
     }
 
+    /// The sum of two that have no bit in common in any thread: one is below a power of two that the other is a multiple of.
+    fn disjoint_sum(&self, a: &Value, b: &Value, ty: ScalarType) -> Option<Linear> {
+        let (a, b) = self.both(a, b, ty)?;
+        let is_below = |low: Linear, high: Linear| {
+            let (low, high_range) = (low.range(self.rows), high.range(self.rows));
+            let power = u64::try_from(*low.end()).ok()?.checked_add(1)?.checked_next_power_of_two()?;
+            let fits = *low.start() >= 0 && *high_range.start() >= 0;
+            (fits && high.is_multiple_of(i64::try_from(power).ok()?)).then_some(())
+        };
+        is_below(a, b).or_else(|| is_below(b, a))?;
+        Some(a.plus(b, 1))
+    }
+
     /// A factor read as a number without a sign is not one with a sign that is less than zero.
     fn product(&self, a: &Value, b: &Value, ty: ScalarType, mode: MulIntMode) -> Option<Linear> {
         let (a, b) = self.both(a, b, ty)?;
@@ -237,6 +250,9 @@ impl Operands<'_> {
                 }
                 _ => None,
             },
+            // Of numbers without a bit in common these are sums.
+            Op::Or(i) => Some((i.d, i.ty.bits(), self.disjoint_sum(&i.a, &i.b, i.ty)?)),
+            Op::Xor(i) => Some((i.d, i.ty.bits(), self.disjoint_sum(&i.a, &i.b, i.ty)?)),
             // Numbers that fit keep their bits, and get zeros.
             Op::CvtInt(i) if !i.sat && [i.atype, i.dtype].iter().all(|ty| matches!(ty.bits(), 32 | 64)) => {
                 let value = self.value(&i.a, i.atype.bits()).filter(|_| matches!(i.a, Value::Register(_)))?;

@@ -1,4 +1,4 @@
-//! Running compiled code: a CTA's rows, from barrier to barrier, and what they ask of the host.
+//! Running compiled code: CTA by CTA, its rows from barrier to barrier, and what they ask of the host.
 
 use crate::code::Loaded;
 use crate::context::{Context, Window, end};
@@ -79,7 +79,7 @@ impl Host<'_, '_> {
         Stopped::Trap { trap, thread: Some(first + lane as u32), place }
     }
 
-    /// Accounts for what was burnt; whether the CTA may go on.
+    /// Accounts for what was burnt; whether the CTA, or the one behind it, may go on.
     fn account(&mut self, left: i64) -> bool {
         self.cta.spend(u64::try_from(self.fuel.saturating_sub(left)).unwrap_or(0))
     }
@@ -103,6 +103,36 @@ impl Compiled {
         let (trap, place) = (Trap::InvalidBarrier(why), (self.kernel, instruction));
         Some(Stopped::Trap { trap, thread: Some(threads(row)), place })
     }
+
+    /// Runs all rows of a CTA to their ends. If they must stop, the fault of the CTA as a whole, unless the host knows why.
+    ///
+    /// # Safety
+    /// The context is as the code expects it, and there are as many frames as rows.
+    unsafe fn run_rows(
+        &self,
+        context: &mut Context,
+        frames: *mut u8,
+        states: &mut [u64],
+    ) -> Result<(), Option<Stopped>> {
+        states.fill(0);
+        let states = states.as_mut_ptr().cast::<i32>();
+        let context = &raw mut *context;
+        let mut at = 0;
+        loop {
+            // SAFETY: the caller's promise; there are as many states as rows. What the code does with them is argued in `crate::emit`.
+            at = unsafe { (self.entry)(context, frames, states, self.rows, at) };
+            match at {
+                end::MIXED => {}
+                end::STOP => return Err(None),
+                _ => return Ok(()),
+            }
+            // SAFETY: there are as many, and the code does not run.
+            let states = unsafe { std::slice::from_raw_parts(states, self.rows as usize) };
+            if let Some(fault) = self.never_completes(states) {
+                return Err(Some(fault));
+            }
+        }
+    }
 }
 
 impl Code for Compiled {
@@ -116,64 +146,65 @@ impl Code for Compiled {
         }
         let (epoch, scratch) = scratch.split_at_mut(EPOCH);
         let (windows, scratch) = scratch.split_at_mut(windows);
+        let (states, frames) = scratch.split_at_mut(states);
         let windows = windows.as_mut_ptr().cast::<Window>();
-        let now = Epoch::of(cta).words();
-        if *epoch != now {
-            epoch.copy_from_slice(&now);
-            // SAFETY: so many windows of four words each are there, and nobody else uses them.
-            let windows = unsafe { std::slice::from_raw_parts_mut(windows, self.windows.len()) };
-            windows::reset(windows, &self.windows, cta);
-        }
-        let (ctaid, nctaid) = (cta.ctaid(), cta.nctaid());
+        let frames = frames.as_mut_ptr().cast::<u8>();
+        let frames = frames.wrapping_add(frames.align_offset(FRAME_ALIGN));
+        let nctaid = cta.nctaid();
         let params = cta.params().as_ptr();
         let local_bytes = u64::from(cta.local_bytes());
-        // One pointer for each row, if there is anything to point to.
-        let threads = (0..self.rows).filter(|_| local_bytes != 0).map(|row| row * self.width);
-        let local: Vec<*mut u8> = threads.map(|thread| cta.local(thread).as_mut_ptr()).collect();
-        let shared = cta.shared().as_mut_ptr();
+        let mut local: Vec<*mut u8> = Vec::new();
         let mut host = Host { code: self, cta, stopped: None, fuel: 0, lanes: Vec::new() };
         let fuel = host.refuel();
         let mut context = Context {
             windows,
             params,
-            shared,
-            local: local.as_ptr(),
+            shared: std::ptr::null_mut(),
+            local: std::ptr::null(),
             local_bytes,
             fuel,
             votes: 0,
             voters: 0,
             all_votes: 0,
             all_voters: 0,
-            ctaid: [ctaid[0], ctaid[1], ctaid[2], 0],
+            ctaid: [0; 4],
             nctaid: [nctaid[0], nctaid[1], nctaid[2], 0],
             call,
             poll,
-            host: (&raw mut host).cast(),
+            host: std::ptr::null_mut(),
         };
-        let context_at = &raw mut context;
-        let (states, frames) = scratch.split_at_mut(states);
-        states.fill(0);
-        let states = states.as_mut_ptr().cast::<i32>();
-        let frames = frames.as_mut_ptr().cast::<u8>();
-        let frames = frames.wrapping_add(frames.align_offset(FRAME_ALIGN));
-        let mut at = 0;
-        let stops = loop {
-            // SAFETY: the context is as the code expects it and lives until the code returns, there are as many states and frames
-            // as rows; what the code does with them is argued in `crate::emit`.
-            at = unsafe { (self.entry)(context_at, frames, states, self.rows, at) };
-            if at != end::MIXED {
-                break at == end::STOP;
+        loop {
+            let now = Epoch::of(host.cta).words();
+            if *epoch != now {
+                epoch.copy_from_slice(&now);
+                // SAFETY: so many windows are there, and nobody else uses them.
+                let windows = unsafe { std::slice::from_raw_parts_mut(windows, self.windows.len()) };
+                windows::reset(windows, &self.windows, host.cta);
             }
-            // SAFETY: there are as many, and the code does not run.
-            let states = unsafe { std::slice::from_raw_parts(states, rows) };
-            if let Some(fault) = self.never_completes(states) {
-                // What the code wrote there does not matter any more.
-                host.stopped.get_or_insert(fault);
-                break true;
+            let [x, y, z] = host.cta.ctaid();
+            context.ctaid = [x, y, z, 0];
+            context.shared = host.cta.shared().as_mut_ptr();
+            // One pointer for each row, if there is anything to point to.
+            if local_bytes != 0 {
+                local.clear();
+                local.extend((0..self.rows).map(|row| host.cta.local(row * self.width).as_mut_ptr()));
+                context.local = local.as_ptr();
             }
-        };
-        if stops {
-            return Err(host.stopped.take().unwrap_or(Stopped::Told));
+            context.host = (&raw mut host).cast();
+            // SAFETY: the context is as the code expects it and lives until the code returns, as does what it points to.
+            if let Err(fault) = unsafe { self.run_rows(&mut context, frames, states) } {
+                return Err(host.stopped.take().or(fault).unwrap_or(Stopped::Told));
+            }
+            // What does not loop has not asked.
+            if context.fuel < 0 {
+                if !host.account(context.fuel) {
+                    return Err(Stopped::Told);
+                }
+                context.fuel = host.refuel();
+            }
+            if !host.cta.next() {
+                break;
+            }
         }
         match host.account(context.fuel) {
             true => Ok(()),

@@ -107,6 +107,44 @@ fn ordinary_kernels() {
     both(text, "array", [n / 256, 1, 1], [256, 1, 1], &[4 << 18, 4 << 18], &[n]);
 }
 
+/// Addresses by `or` and `xor`, with and without bits in common.
+#[test]
+fn bits_put_together() {
+    let how = [
+        "shl.b32 %r4, %r2, 8; or.b32 %r4, %r4, %r1;",
+        "shl.b32 %r4, %r2, 3; or.b32 %r4, %r4, %r1;",
+        "or.b32 %r4, %r1, 256;",
+        "or.b32 %r4, %r1, 80;",
+        "xor.b32 %r4, %r1, 64;",
+        "xor.b32 %r4, %r1, 70;",
+        "shl.b32 %r4, %r1, 2; or.b32 %r4, %r4, 3;",
+        "shl.b32 %r4, %r1, 1; xor.b32 %r4, %r4, %r3;",
+        "shl.b32 %r4, %r3, 6; or.b32 %r4, %r4, %r1; or.b32 %r4, %r4, 32;",
+    ];
+    let loads: String = how
+        .map(|how| {
+            format!(
+                "{how}\nmul.wide.u32 %rd3, %r4, 4;\nadd.s64 %rd4, %rd1, %rd3;
+                ld.global.u32 %r5, [%rd4];\nxor.b32 %r6, %r6, %r4;\nmad.lo.u32 %r6, %r6, 31, %r5;\n"
+            )
+        })
+        .concat();
+    let kernel = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64
+        .visible .entry beside(.param .u64 in, .param .u64 out, .param .u32 number) {{
+        .reg .b32 %r<8>;\n.reg .b64 %rd<6>;
+        ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\nld.param.u32 %r3, [number];
+        mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r6, 1;
+        {loads}
+        mov.u32 %r7, %ntid.x;\nmad.lo.u32 %r4, %r2, %r7, %r1;\nmul.wide.u32 %rd3, %r4, 4;
+        add.s64 %rd4, %rd2, %rd3;\nst.global.u32 [%rd4], %r6;\nret;\n}}"
+    );
+    for threads in [32, 96, 250, 256] {
+        both(&kernel, "beside", [5, 1, 1], [threads, 1, 1], &[1 << 16, 5 * 4 * 256], &[9]);
+    }
+    both(&kernel, "beside", [5, 1, 1], [16, 6, 1], &[1 << 16, 5 * 4 * 256], &[9]);
+}
+
 /// The first warp waits by plain loads for what the second stores: the interpreter lets both run.
 #[test]
 fn a_loop_that_only_memory_ends_is_interpreted() {

@@ -12,6 +12,7 @@ use super::window::Tested;
 use crate::Refusal;
 use crate::class::{Class, UNIFORM};
 use crate::linear::Linear;
+use crate::llvm::has_masks;
 use crate::sites::{Access, Action, Steps};
 use ir::instruction::{Ld, St};
 use ir::operand::{Address, Def, Space};
@@ -283,10 +284,22 @@ impl Emitter<'_> {
         let total = width as usize * count;
         let (ty, name) = (format!("<{total} x i{bits}>"), format!("llvm.masked.load.v{total}i{bits}.p0"));
         self.intrinsic(&format!("declare {ty} @{name}(ptr, i32, <{total} x i1>, {ty})"));
-        self.text.value(&format!(
-            "call {ty} @{name}(ptr {pointer}, i32 {}, <{total} x i1> {mask}, {ty} zeroinitializer)",
-            bits / 8
-        ))
+        let bytes = bits / 8;
+        let part = format!(
+            "call {ty} @{name}(ptr {pointer}, i32 {bytes}, <{total} x i1> {mask}, {ty} zeroinitializer)"
+        );
+        if has_masks() {
+            return self.text.value(&part);
+        }
+        let [all, some, on] = self.text.if_all(active);
+        self.text.begin(&all);
+        let whole = self.text.value(&format!("load {ty}, ptr {pointer}, align {bytes}"));
+        self.text.jump(&on);
+        self.text.begin(&some);
+        let part = self.text.value(&part);
+        self.text.jump(&on);
+        self.text.begin(&on);
+        self.text.value(&format!("phi {ty} [ {whole}, %{all} ], [ {part}, %{some} ]"))
     }
 
     /// The last lane's first.
@@ -471,9 +484,21 @@ impl Emitter<'_> {
         }
         let name = format!("llvm.masked.store.v{total}i{bits}.p0");
         self.intrinsic(&format!("declare void @{name}({ty}, ptr, i32, <{total} x i1>)"));
-        self.text.line(&format!(
-            "call void @{name}({ty} {row}, ptr {pointer}, i32 {bytes}, <{total} x i1> {mask})"
-        ));
+        let store = format!("store {ty} {row}, ptr {pointer}, align {bytes}");
+        let part =
+            format!("call void @{name}({ty} {row}, ptr {pointer}, i32 {bytes}, <{total} x i1> {mask})");
+        if has_masks() {
+            self.text.line(&part);
+            return;
+        }
+        let [all, some, on] = self.text.if_all(active);
+        self.text.begin(&all);
+        self.text.line(&store);
+        self.text.jump(&on);
+        self.text.begin(&some);
+        self.text.line(&part);
+        self.text.jump(&on);
+        self.text.begin(&on);
     }
 
     /// Element 0 of each vector, then element 1 of each, and so on. There are 2, 4 or 8 of them.

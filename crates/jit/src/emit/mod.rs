@@ -38,6 +38,8 @@ mod interpret;
 mod logic;
 mod memory;
 mod switch;
+#[cfg(test)]
+mod tests;
 mod text;
 mod turns;
 mod values;

@@ -12,6 +12,18 @@ impl fmt::Display for Host {
     }
 }
 
+/// Whether a load or a store of a part of a vector takes as long as one of a whole vector. Without AVX-512, elements of less than 32 bits
+/// are accessed lane by lane, and some CPUs take dozens of cycles for others' stores.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn has_masks() -> bool {
+    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn has_masks() -> bool {
+    false
+}
+
 #[cfg(target_arch = "x86_64")]
 impl Host {
     /// This host: the words of `cpuid` that say what the CPU can do, and what the system lets it.

@@ -6,6 +6,6 @@ mod library;
 mod thread;
 
 pub(crate) use compile::{OPTIONS, compile};
-pub(crate) use host::Host;
+pub(crate) use host::{Host, has_masks};
 pub use library::{BROUGHT, FUNCTIONS, INITIALISERS, NoLlvm, brought};
 pub(crate) use library::{available, opened_file, wish};

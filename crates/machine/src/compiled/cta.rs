@@ -37,7 +37,7 @@ pub struct Row<'a> {
 /// A trap, and which thread of a row ran into it.
 pub type RowTrap = (usize, Trap);
 
-/// A CTA as compiled code sees it.
+/// A CTA as compiled code sees it; one after the other in the same place.
 pub struct Cta<'a> {
     pub(super) grid: &'a Grid<'a>,
     pub(super) host: &'a dyn Host,
@@ -53,6 +53,8 @@ pub struct Cta<'a> {
     ctaid: (u64, u32),
     /// Its number in the grid.
     index: Option<u64>,
+    /// CTAs that have exited and are not counted yet among those that grids behind this one wait for.
+    exited: u64,
 }
 
 macro_rules! of_bytes {
@@ -90,6 +92,7 @@ impl<'a> Cta<'a> {
             common: Common::new(1, grid.threads() as u32, grid.shared_start, grid.shared_end),
             ctaid: (0, 0),
             index: None,
+            exited: 0,
         }
     }
 
@@ -116,6 +119,19 @@ impl<'a> Cta<'a> {
             });
         }
         self.common.begin();
+    }
+
+    /// All threads have exited. Whether they are those of a further CTA now, at the kernel's entry.
+    pub fn next(&mut self) -> bool {
+        self.exited += self.grid.dependents.exited(self.ctaid());
+        let next = self.host.next();
+        next.into_iter().for_each(|index| self.begin(index));
+        next.is_some()
+    }
+
+    /// How many have exited since this was asked.
+    pub(super) fn take_exited(&mut self) -> u64 {
+        std::mem::take(&mut self.exited)
     }
 
     /// Puts the threads of a pack at the kernel's entry, unless they have begun; their frame.

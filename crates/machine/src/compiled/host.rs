@@ -7,4 +7,8 @@ pub(crate) trait Host {
 
     /// Warp instructions after which it wants to be asked again.
     fn allowance(&self) -> u64;
+
+    /// A CTA has ended: the index in the grid of the one that is to run behind it, if the host thread has claimed one and
+    /// the grid goes on.
+    fn next(&self) -> Option<u64>;
 }

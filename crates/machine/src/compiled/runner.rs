@@ -16,32 +16,27 @@ pub(crate) struct Runner<'a> {
     grid: &'a Grid<'a>,
     cta: Cta<'a>,
     scratch: Vec<u64>,
-    /// CTAs that have exited and are not counted yet among those that grids behind this one wait for.
-    exited: u64,
 }
 
 impl<'a> Runner<'a> {
     pub(crate) fn new(grid: &'a Grid<'a>, host: &'a dyn Host) -> Self {
-        Self { grid, cta: Cta::new(grid, host), scratch: Vec::new(), exited: 0 }
+        Self { grid, cta: Cta::new(grid, host), scratch: Vec::new() }
     }
 
     /// Counts those that have exited.
     pub(crate) fn count_exited(&mut self) {
-        self.grid.dependents.count_down(std::mem::take(&mut self.exited));
+        self.grid.dependents.count_down(self.cta.take_exited());
     }
 
-    /// Runs the CTA with this index in the grid. Who has no more to run, or lets others do so, counts those that have
-    /// exited.
+    /// Runs the CTA with this index in the grid, and those that the host thread gives it behind that. Who has no more to run, or
+    /// lets others do so, counts those that have exited.
     ///
     /// # Errors
     /// Why the grid must stop, if nobody has said so yet.
     pub(crate) fn run(&mut self, code: &dyn Code, index: u64) -> Result<(), Option<Box<Stop>>> {
         self.cta.begin(index);
         match code.run(&mut self.cta, &mut self.scratch) {
-            Ok(()) => {
-                self.exited += self.grid.dependents.exited(self.cta.ctaid());
-                Ok(())
-            }
+            Ok(()) => Ok(()),
             Err(Stopped::Told) => Err(None),
             Err(Stopped::Trap { trap, thread, place }) => {
                 Err(Some(Box::new(fault(self.grid, self.cta.ctaid(), trap, thread, place))))

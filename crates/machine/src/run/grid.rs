@@ -33,8 +33,9 @@ const ALONE: Duration = Duration::from_micros(30);
 const LONE_TURNS: u32 = 64;
 
 /// Clusters that a host thread takes up at a time at most, and the part of its share of what is left: so host threads
-/// seldom meet at the counter, and none has much to do when the others are done.
-const BATCH: u64 = 32;
+/// seldom meet at the counter, each walks through memory far enough for its processor to foresee where, and none has much to do when
+/// the others are done.
+const BATCH: u64 = 256;
 const PART: u64 = 8;
 
 /// Times that a compiled CTA asks whether it may go on before another host thread is started: it may be waiting, on plain
@@ -181,13 +182,17 @@ impl<'scope, 'env> Worker<'scope, 'env> {
         if work.must_stop() {
             return;
         }
-        match runner.run(code, index) {
-            Ok(()) => work.finish(1),
-            Err(stop) => stop.into_iter().for_each(|stop| work.stop_with(*stop)),
+        if let Err(stop) = runner.run(code, index) {
+            stop.into_iter().for_each(|stop| work.stop_with(*stop));
+            self.wait_no_longer();
         }
+    }
+
+    /// Its compiled CTA has ended.
+    fn wait_no_longer(&self) {
         self.asked.set(0);
         if self.waits.take() {
-            work.waiting.fetch_sub(1, Relaxed);
+            self.pool.work.waiting.fetch_sub(1, Relaxed);
         }
     }
 
@@ -268,5 +273,18 @@ impl Host for Worker<'_, '_> {
     fn allowance(&self) -> u64 {
         let most = if self.alone.get() { FIRST_ALLOWANCE } else { ALLOWANCE };
         self.pool.work.budget_left().map_or(most, |left| most.min(left))
+    }
+
+    fn next(&self) -> Option<u64> {
+        self.pool.work.finish(1);
+        self.wait_no_longer();
+        self.look_for_help();
+        if self.pool.work.must_stop() {
+            return None;
+        }
+        let mut claimed = self.claimed.take();
+        let next = claimed.next();
+        self.claimed.set(claimed);
+        next
     }
 }

@@ -1,0 +1,89 @@
+//! What stands in the text of a kernel.
+
+use crate::compiler::emit_kernel;
+use machine::compiled::{Background, Code, Engine, EngineId, Source};
+use machine::{Device, DeviceOptions, Launch, LaunchOptions, Profile};
+use std::sync::{Arc, Mutex};
+
+/// Makes the text of a kernel, and leaves it to the interpreter.
+struct Writer {
+    id: EngineId,
+    text: Mutex<String>,
+}
+
+impl Engine for Writer {
+    fn id(&self) -> EngineId {
+        self.id
+    }
+
+    fn background(&self) -> Option<&dyn Background> {
+        None
+    }
+
+    fn compile(&self, source: &Source<'_>) -> Result<Arc<dyn Code>, String> {
+        let (emitted, _) = emit_kernel(source).map_err(|refusal| refusal.to_string())?;
+        *self.text.lock().unwrap() = emitted.text;
+        Err("only its text is wanted".to_owned())
+    }
+
+    fn declined(&self, _: &str, _: &str) {}
+}
+
+/// The text of a kernel in blocks of 256 threads that loads the word with the number `%r3`, which `how` computes of the thread's
+/// number `%r1` and the block's `%r2`.
+fn text(how: &str) -> String {
+    let kernel = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 words) {{
+        .reg .b32 %r<6>;\n.reg .b64 %rd<4>;
+        ld.param.u64 %rd1, [words];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;
+        {how}
+        mul.wide.u32 %rd2, %r3, 4;\nadd.s64 %rd3, %rd1, %rd2;
+        ld.global.u32 %r4, [%rd3];\nadd.u32 %r4, %r4, %r1;
+        st.global.u32 [%rd3], %r4;\nret;\n}}"
+    );
+    let source = ptx::source::Source::new("kernel.ptx", kernel);
+    let (module, _) = ptx::compile(&source).into_result().expect("a correct module");
+    let device = Device::new(Profile::default(), DeviceOptions::default()).expect("a device");
+    let module = device.load(module).expect("a loaded module");
+    let words = device.memory().allocate(1 << 16).expect("memory");
+    let launch = Launch {
+        kernel: module.kernel("k").expect("the kernel"),
+        grid: [1; 3],
+        block: [256, 1, 1],
+        cluster: None,
+        nonportable_cluster: false,
+        dynamic_shared: 0,
+        params: words.to_le_bytes().to_vec(),
+    };
+    let writer = Writer { id: EngineId::fresh(), text: Mutex::default() };
+    let options = LaunchOptions { engine: Some(&writer), ..LaunchOptions::default() };
+    device.launch(&launch, &options).expect("a launch without fault");
+    writer.text.into_inner().unwrap()
+}
+
+/// Where a value has zeros in the bits in which lanes differ, `or` and `xor` leave them a step apart.
+#[test]
+fn bits_put_together_are_sums() {
+    let rows = [
+        "shl.b32 %r3, %r2, 8; or.b32 %r3, %r3, %r1;",
+        "shl.b32 %r3, %r2, 8; or.b32 %r3, %r1, %r3;",
+        "shl.b32 %r3, %r2, 5; or.b32 %r3, %r3, %r1;",
+        "or.b32 %r3, %r1, 256;",
+        "or.b32 %r3, %r1, 64;",
+        "xor.b32 %r3, %r1, 96;",
+        "shl.b32 %r3, %r2, 8; xor.b32 %r3, %r3, %r1;",
+    ];
+    for how in rows {
+        assert!(!text(how).contains("call <32 x i32> @llvm.masked.gather"), "{how}");
+    }
+    let others = [
+        "shl.b32 %r3, %r2, 4; or.b32 %r3, %r3, %r1;",
+        "or.b32 %r3, %r2, %r1;",
+        "or.b32 %r3, %r1, 16;",
+        "xor.b32 %r3, %r1, 5;",
+        "add.u32 %r3, %r1, 1; or.b32 %r3, %r3, 64;",
+    ];
+    for how in others {
+        assert!(text(how).contains("call <32 x i32> @llvm.masked.gather"), "{how}");
+    }
+}
