@@ -85,7 +85,7 @@ def directives(pack, block, fractions, one, step, shared):
 if __name__ == "__main__":
     folder = pathlib.Path(sys.argv[1])
     for name, format, pack, block, fractions, one, step in FORMATS:
-        for capability, device in ((100, "b200"), (120, "rtx5090")):
+        for capability, device in ((100, "b200"), (103, "b300"), (120, "rtx5090")):
             arguments = {"a": "*u8", "a_scale": "*u8", "b": "*u8", "b_scale": "*u8", "c": "*fp32", "k": "i32"}
             constants = {
                 "ROWS": M, "COLUMNS": N, "DEPTH": 128, "FORMAT": format, "PACK": pack, "BLOCK": block, "FRACTIONS": fractions,

@@ -292,6 +292,14 @@ pub enum Happening<'a> {
         /// Load, store or reduction.
         access: Access,
     },
+    /// Lanes have issued an instruction of the tensor core, or a copy between tensor memory and registers.
+    TensorCore {
+        /// Who.
+        lanes: Lanes,
+        /// What it accesses of shared memory, and [from here on](crate::memory::TENSOR_MEMORY) of tensor memory: generic address,
+        /// bytes, load or store.
+        ranges: &'a [(u64, u64, Access)],
+    },
     /// A compare-and-swap: lanes for which memory was changed.
     Swapped(Lanes),
     /// `shfl.sync` reads the register of a lane that does not take part; the mask has the lanes that do.

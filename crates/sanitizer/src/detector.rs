@@ -19,7 +19,7 @@ use crate::site::{Action, DRIVER_READ, Site, SiteId, Sites};
 use crate::state::{Block, Failure, Group, Launch, Reason, Seen, Swap, Warp, with_own};
 use crate::trail::{Record, Step, Trails};
 use machine::fault::Access;
-use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, WINDOW_SIZE};
+use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, TENSOR_MEMORY, WINDOW_SIZE};
 use machine::observe::{Event, Issue, Lanes};
 use memory_model::event::Scope;
 use ptx::module::{Checked, FuncId, Module};
@@ -225,7 +225,7 @@ impl Detector {
                 }
             }
             // What they access is told by itself.
-            Action::Told(_) | Action::Texture | Action::Product => {}
+            Action::Told(_) | Action::Texture | Action::Product | Action::Tensor(_) => {}
             Action::AsyncAccess(kind) => self.async_access(who, site, access, event.mask, kind),
             Action::Copy => self.warp(who).source = access.addresses.to_vec(),
             _ => self.instruction(who, event.mask),
@@ -339,7 +339,9 @@ impl Detector {
         }
         // Programs copy whole buffers, whether all of them is in use or not.
         let by_kernel = who.site != DRIVER_READ;
-        if let Some((at, warp, lanes)) = unwritten.filter(|_| self.checks.init && by_kernel) {
+        if let Some((at, warp, lanes)) =
+            unwritten.filter(|_| self.checks.init && by_kernel && !target.is_tensor_memory())
+        {
             diagnose::unwritten(self, Who { warp, ..who }, lanes, target.at(at), bytes);
         }
     }
@@ -637,6 +639,11 @@ impl Detector {
 }
 
 impl Target {
+    /// Whether it is in tensor memory, of which it is not followed who has written it first.
+    pub(crate) fn is_tensor_memory(self) -> bool {
+        matches!(self, Self::Shared(_, place) if place >= TENSOR_MEMORY)
+    }
+
     /// The same memory at another place.
     fn at(self, place: u64) -> Self {
         match self {

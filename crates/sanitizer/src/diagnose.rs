@@ -8,11 +8,12 @@ use crate::products::Lack;
 use crate::race::{Conflict, Why};
 use crate::report::{Actor, Allocation, Misuse, Report};
 use crate::shadow::Entry;
-use crate::site::{Action, DRIVER, Site, SiteId};
+use crate::site::{Action, DRIVER, Pipe, Site, SiteId};
 use crate::state::{Group, Reason, Seen, home_of, launch_of};
 use abi::names::demangled;
 use machine::Location;
 use machine::fault::Access;
+use machine::memory::TENSOR_MEMORY;
 use machine::observe::{Lanes, Placed};
 use memory_model::event::{Order, Scope};
 use std::sync::Arc;
@@ -83,7 +84,7 @@ impl Missing {
             Self::MixedSize => "operations of equal size: strong operations that overlap in part are no exception".into(),
             Self::ProxyFence => "fence.proxy.async between the access through the generic proxy and the asynchronous one".into(),
             Self::TextureProxy => "a launch between them: texture lookups need not see what their own kernel has written".into(),
-            Self::CopyWait => "waiting for the asynchronous operation: cp.async.wait_group or wait_all, the mbarrier that it tells, cp.async.bulk.wait_group, or wgmma.wait_group, and then a barrier for other threads".into(),
+            Self::CopyWait => "waiting for the asynchronous operation: cp.async.wait_group or wait_all, the mbarrier that it tells, cp.async.bulk.wait_group, wgmma.wait_group, the mbarrier of tcgen05.commit, or tcgen05.wait, and then a barrier for other threads".into(),
             Self::Synchronisation => "synchronisation between the CTAs: a release and an acquire of .gpu scope, or another launch".into(),
             Self::GridWait => "griddepcontrol.wait (cudaGridDependencySynchronize) before the access: the kernel may begin before the one before it has ended".into(),
             Self::LaunchOrder => "an order of the two launches or copies: the same stream, an event, or a synchronisation of the host".into(),
@@ -139,8 +140,12 @@ pub(crate) fn actor_at(detector: &Detector, who: Who, lanes: u32, what: String) 
 fn verb(site: &Site, access: Access) -> &'static str {
     match (site.action, access) {
         (Action::Texture, _) => "texture lookup",
-        (Action::Copy | Action::None | Action::Product, Access::Load) => "asynchronous read",
-        (Action::Copy | Action::None | Action::Product | Action::AsyncAccess(_), _) => "asynchronous write",
+        (Action::Copy | Action::None | Action::Product | Action::Tensor(_), Access::Load) => {
+            "asynchronous read"
+        }
+        (Action::Copy | Action::None | Action::Product | Action::Tensor(_) | Action::AsyncAccess(_), _) => {
+            "asynchronous write"
+        }
         (_, Access::Load) => "read",
         (_, Access::Store) => "write",
         (_, Access::Atomic) => "atomic operation",
@@ -164,7 +169,7 @@ fn access_of(site: &Site) -> Access {
         | Action::Rows { access, .. }
         | Action::AsyncAccess(access)
         | Action::Told(access) => access,
-        Action::Texture | Action::Product => Access::Load,
+        Action::Texture | Action::Product | Action::Tensor(Pipe::Loads) => Access::Load,
         Action::CompareAndSwap => Access::Atomic,
         _ => Access::Store,
     }
@@ -265,9 +270,16 @@ fn lost(detector: &mut Detector, who: Who, lane: u32, earlier: &Entry) -> Option
     own.or_else(|| others().filter(heard).find_map(|(_, group)| of_group(group)))
 }
 
+/// Columns of a lane of tensor memory.
+const COLUMNS: u64 = 512;
+
 pub(crate) fn place(target: Target) -> String {
     match target {
         Target::Global(address) => format!("global memory at {address:#x}"),
+        Target::Shared(_, place) if place >= TENSOR_MEMORY => {
+            let cell = (place - TENSOR_MEMORY) / 4;
+            format!("tensor memory at lane {}, column {}", cell / COLUMNS, cell % COLUMNS)
+        }
         Target::Shared(_, place) => format!("shared memory at {place:#x}"),
         Target::Private => "memory".to_owned(),
     }
@@ -277,6 +289,7 @@ pub(crate) fn place(target: Target) -> String {
 fn allocation(detector: &Detector, cta: u32, target: Target) -> Option<Allocation> {
     let (shared, address) = match target {
         Target::Global(address) => (false, address),
+        Target::Shared(_, place) if place >= TENSOR_MEMORY => return None,
         Target::Shared(_, place) => (true, place),
         Target::Private => return None,
     };
@@ -373,6 +386,15 @@ pub(crate) fn misuse(detector: &mut Detector, launch: usize, lanes: &[Lanes], mi
         Misuse::Product(Lack::Wait) => (
             "wgmma-wait",
             "registers of a wgmma are used before it is done: wgmma.wait_group is missing between".to_owned(),
+        ),
+        Misuse::Product(Lack::WaitLd) => (
+            "tcgen05-wait",
+            "registers of a tcgen05.ld are used before it is done: tcgen05.wait::ld is missing between".to_owned(),
+        ),
+        Misuse::Initialised => (
+            "mbarrier-init",
+            "an mbarrier is used that another thread has initialised, and nothing orders the two: a barrier is missing between, or fence.mbarrier_init before a relaxed arrival at the cluster's"
+                .to_owned(),
         ),
         Misuse::Bytes { bytes } => (
             "mbarrier-bytes",

@@ -5,9 +5,9 @@ use crate::diagnose;
 use crate::knowledge::Knowledge;
 use crate::release::{Home, Released};
 use crate::report::Misuse;
-use crate::site::{Action, Queue, Site};
+use crate::site::{Action, Pipe, Queue, Site};
 use crate::state::{Arrival, Block, Fences, Group, Seen, WARPS, scope_index, with_own};
-use crate::told::products_of;
+use crate::told::{pipe_of, products_of};
 use crate::trail::Step;
 use machine::memory::mbarrier::Mbarrier;
 use machine::observe::{Happening, Lanes, MbarrierEvent};
@@ -35,6 +35,12 @@ impl Detector {
                 self.tick();
             }
             Action::Wait { of, but, reads } => self.wait_for_groups(who, mask, of, but, reads),
+            Action::TensorWait(pipe) => {
+                let (time, cta) = (self.time, who.home.cta);
+                let agent = self.block(who.launch, who.block).agent(pipe_of(pipe, who.warp));
+                self.warp(who).update(mask, |group| group.knowledge.learn(cta, agent, !0, time));
+                self.tick();
+            }
             _ => {}
         }
     }
@@ -139,6 +145,7 @@ impl Detector {
             Happening::Accessed { lanes, addresses, bytes, access } => {
                 self.accessed(launch, lanes, (addresses, bytes), access);
             }
+            Happening::TensorCore { lanes, ranges } => self.tensor_core(launch, lanes, ranges),
             Happening::Swapped(lanes) => self.swapped(launch, &lanes),
             Happening::ShuffledFromOutside(lanes) => {
                 diagnose::misuse(self, launch, &[lanes], Misuse::Shuffle);
@@ -341,6 +348,7 @@ impl Detector {
             let lanes = self.last_copy(launch, &event).unwrap_or(lanes);
             self.block_of(owner).bytes.insert(key, (after.outstanding(), lanes));
         }
+        self.judge_initialised(who, lanes, (owner, key), &event);
         // What a copy completes, whoever waits there sees: the copy is as of the object's own CTA.
         let owner_home = self.block_of(owner).home;
         match event {
@@ -359,9 +367,18 @@ impl Detector {
                         let agent = self.block(launch, lanes.block).agent(ASYNC_STORES);
                         knowledge.learn(cta, agent, lanes.mask, time);
                     }
+                    Action::TensorCommit => {
+                        let (time, cta) = (self.time, who.home.cta);
+                        let agent = self.block(launch, lanes.block).agent(pipe_of(Pipe::Products, who.warp));
+                        knowledge.learn(cta, agent, lanes.mask, time);
+                    }
                     Action::MbarrierInit => {
-                        self.block_of(owner).mbarriers.remove(&key);
+                        let thread = (who.home.cta, who.warp, lanes.mask.trailing_zeros());
+                        let initialised = Some((lanes, thread, self.time));
+                        let object = crate::state::Mbarrier { initialised, ..Default::default() };
+                        self.block_of(owner).mbarriers.insert(key, object);
                         self.initialised(target);
+                        self.tick();
                         return;
                     }
                     _ => {}
@@ -408,6 +425,23 @@ impl Detector {
                     });
                 }
             }
+        }
+    }
+
+    /// Whoever uses an object must know that it was initialised. Of lanes that do so together the first is asked.
+    fn judge_initialised(&mut self, who: Who, lanes: Lanes, (owner, key): (u32, u64), event: &MbarrierEvent) {
+        let initialises = self.sites.get(who.site).action == Action::MbarrierInit;
+        // What a copy completes it does through another proxy; who has issued it was asked then.
+        if !self.checks.sync || initialises || matches!(event, MbarrierEvent::Completed { .. }) {
+            return;
+        }
+        let object = self.block_of(owner).mbarriers.get(&key);
+        let Some((by, thread, time)) = object.and_then(|object| object.initialised) else { return };
+        let lane = lanes.mask.trailing_zeros().min(31);
+        let (cta, warp, of) = thread;
+        let clock = Arc::clone(&self.warp(who).group(lane).knowledge.generic);
+        if thread != (who.home.cta, who.warp, lane) && clock.lane(cta, warp, of) < time {
+            diagnose::misuse(self, who.launch, &[lanes, by], Misuse::Initialised);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Registers of `wgmma` (PTX ISA, "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group"): a product reads its fragments of A
 //! and D and writes D at any time until its group has been waited for, and sees of what threads write to them what a fence
-//! has shown it.
+//! has shown it. And those of `tcgen05.ld`, which are written at any time until `tcgen05.wait::ld`.
 
 use ir::instruction::Wgmma;
 use ir::{Access, Op};
@@ -21,15 +21,20 @@ pub(crate) enum Step {
     Commit,
     /// `wgmma.wait_group`: for all groups but the last ones.
     Wait { but: u32 },
+    /// `tcgen05.ld`.
+    Load { d: Vec<RegId> },
+    /// `tcgen05.wait::ld`.
+    WaitLd,
     /// Anything else, which reads registers and writes some.
     Other { reads: Vec<RegId>, writes: Vec<RegId> },
 }
 
-/// The steps of a function, by instruction; `None` if it multiplies nothing.
+/// The steps of a function, by instruction; `None` if it has neither products nor loads.
 pub(crate) fn steps(module: &Module, function: FuncId) -> Option<Arc<[Step]>> {
     let body = module.functions[function.index()].body.as_ref()?;
     let of_groups = |instruction: &ptx::module::Instruction| {
-        module.opcode(instruction).sem().is_some_and(|sem| sem.effects().asynchronous == Some(Group::Wgmma))
+        let group = module.opcode(instruction).sem().and_then(|sem| sem.effects().asynchronous);
+        matches!(group, Some(Group::Wgmma | Group::TensorLoad))
     };
     if !body.instructions.iter().any(of_groups) {
         return None;
@@ -38,15 +43,10 @@ pub(crate) fn steps(module: &Module, function: FuncId) -> Option<Arc<[Step]>> {
     Some((0..body.instructions.len() as u32).map(|index| step(&lowered, index)).collect())
 }
 
-/// Groups of what is no `wgmma`.
+/// Groups of what is neither.
 macro_rules! other {
     () => {
-        Group::Copy
-            | Group::Bulk
-            | Group::Mbarrier
-            | Group::TensorCore
-            | Group::TensorLoad
-            | Group::TensorStore
+        Group::Copy | Group::Bulk | Group::Mbarrier | Group::TensorCore | Group::TensorStore
     };
 }
 
@@ -56,7 +56,11 @@ fn step(function: &ir::Function<'_>, index: u32) -> Step {
     if let Op::Wgmma(product) = &instruction.op {
         return multiply(product);
     }
+    if let Op::Tcgen05Ld(load) = &instruction.op {
+        return Step::Load { d: load.d.iter().filter_map(|d| d.0).collect() };
+    }
     match instruction.op.effects().groups {
+        Some(GroupEffect::Wait(Group::TensorLoad)) => return Step::WaitLd,
         Some(GroupEffect::Commit(Group::Wgmma)) => return Step::Commit,
         Some(GroupEffect::Order(Group::Wgmma)) => return Step::Fence,
         Some(GroupEffect::Wait(Group::Wgmma)) => {
@@ -65,10 +69,10 @@ fn step(function: &ir::Function<'_>, index: u32) -> Step {
             }
         }
         Some(
-            GroupEffect::Commit(other!())
+            GroupEffect::Commit(Group::TensorLoad | other!())
             | GroupEffect::Wait(other!())
-            | GroupEffect::Order(other!())
-            | GroupEffect::Arrive(Group::Wgmma | other!()),
+            | GroupEffect::Order(Group::TensorLoad | other!())
+            | GroupEffect::Arrive(Group::Wgmma | Group::TensorLoad | other!()),
         )
         | None => {}
     }
@@ -100,9 +104,11 @@ pub(crate) enum Lack {
     Commit,
     /// `wgmma.wait_group`.
     Wait,
+    /// `tcgen05.wait::ld`.
+    WaitLd,
 }
 
-/// Products of a warp that are remembered. One that is forgotten counts as waited for.
+/// Products, and loads, of a warp that are remembered. One that is forgotten counts as waited for.
 const PRODUCTS: usize = 256;
 
 /// A product that was issued.
@@ -123,10 +129,12 @@ pub(crate) struct Products {
     /// What threads have written since the last fence.
     written: FxHashSet<RegId>,
     pending: Vec<Issued>,
+    /// Loads that nobody has waited for.
+    loads: Vec<Lanes>,
 }
 
 impl Products {
-    /// The next step of the warp. What is missing before it, and the product that misses it.
+    /// The next step of the warp. What is missing before it, and the product or load that misses it.
     pub(crate) fn step(&mut self, steps: &[Step], lanes: Lanes) -> Option<(Lack, Lanes)> {
         let (function, instruction) = lanes.place;
         // A call waits for what its function has issued.
@@ -159,7 +167,26 @@ impl Products {
                 }
                 None
             }
+            Step::Load { .. } => {
+                if self.loads.len() == PRODUCTS {
+                    self.loads.remove(0);
+                }
+                self.loads.push(lanes);
+                None
+            }
+            Step::WaitLd => {
+                self.loads.clear();
+                None
+            }
             Step::Other { reads, writes } => {
+                let loaded = |load: &&Lanes| match steps.get(load.place.1 as usize) {
+                    Some(Step::Load { d }) => reads.iter().chain(writes).any(|register| d.contains(register)),
+                    _ => false,
+                };
+                if let Some(at) = self.loads.iter().position(|load| loaded(&load)) {
+                    // Who uses them again has the same mistake.
+                    return Some((Lack::WaitLd, self.loads.remove(at)));
+                }
                 self.written.extend(writes);
                 if self.pending.is_empty() {
                     return None;

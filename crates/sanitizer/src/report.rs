@@ -85,6 +85,8 @@ pub(crate) enum Misuse {
     Product(Lack),
     /// Copies have told an mbarrier object of more bytes than were announced.
     Bytes { bytes: i64 },
+    /// An mbarrier object was initialised by a thread that nothing orders before.
+    Initialised,
 }
 
 /// Where on the host something was asked for: frames, the innermost first.

@@ -32,6 +32,12 @@ pub(crate) enum Action {
     Texture,
     /// The same of `wgmma`, which reads through the async proxy, later.
     Product,
+    /// `tcgen05.mma`, `.cp`, `.shift`, `.ld`, `.st`: what they access is told.
+    Tensor(Pipe),
+    /// `tcgen05.commit`: what is before it arrives with it.
+    TensorCommit,
+    /// `tcgen05.wait`: all that was issued before is done.
+    TensorWait(Pipe),
     /// `fence`, `membar`.
     Fence,
     /// `fence.proxy.async`.
@@ -48,6 +54,28 @@ pub(crate) enum Action {
     MbarrierInit,
     /// `st.async`, `red.async`.
     AsyncAccess(Access),
+}
+
+/// Who does what a thread has issued to the tensor core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pipe {
+    /// Products, copies and shifts, those of a thread one after the other.
+    Products,
+    /// `tcgen05.ld`.
+    Loads,
+    /// `tcgen05.st`.
+    Stores,
+}
+
+impl Pipe {
+    fn of(group: Group) -> Option<Self> {
+        match group {
+            Group::TensorCore => Some(Self::Products),
+            Group::TensorLoad => Some(Self::Loads),
+            Group::TensorStore => Some(Self::Stores),
+            Group::Copy | Group::Bulk | Group::Wgmma | Group::Mbarrier => None,
+        }
+    }
 }
 
 /// What groups of asynchronous operations are of.
@@ -113,11 +141,15 @@ fn action_of(opcode: &Opcode, effects: &Effects, count: Option<u32>) -> Action {
         Some(GroupEffect::Commit(of)) => return Queue::of(of).map_or(Action::None, Action::Commit),
         Some(GroupEffect::Wait(of)) => {
             let wait = |of| Action::Wait { of, but: count, reads: opcode.has(Modifier::Read) };
-            return Queue::of(of).map_or(Action::None, wait);
+            let of_pipe = || Pipe::of(of).map_or(Action::None, Action::TensorWait);
+            return Queue::of(of).map_or_else(of_pipe, wait);
         }
         Some(GroupEffect::Arrive(Group::Copy | Group::Bulk)) => return Action::CopyArrive,
         // It is told as what happens to the mbarrier.
-        Some(GroupEffect::Arrive(Group::TensorCore | Group::TensorLoad | Group::TensorStore)) | None => {}
+        Some(GroupEffect::Arrive(Group::TensorCore | Group::TensorLoad | Group::TensorStore)) => {
+            return Action::TensorCommit;
+        }
+        None => {}
         // `wgmma.fence` is about registers: accesses to memory are ordered by a proxy fence.
         Some(GroupEffect::Arrive(Group::Wgmma | Group::Mbarrier) | GroupEffect::Order(_)) => {
             return Action::None;
@@ -134,6 +166,10 @@ fn action_of(opcode: &Opcode, effects: &Effects, count: Option<u32>) -> Action {
             };
         }
         Some(Fence::Memory | Fence::Proxy) | None => {}
+    }
+    // Tensor memory is none of the spaces that operands name.
+    if let Some(pipe) = effects.asynchronous.and_then(Pipe::of) {
+        return Action::Tensor(pipe);
     }
     let Some(first) = effects.memory.first() else { return Action::None };
     match effects.asynchronous {

@@ -2,6 +2,7 @@
 
 use crate::clock::{AGENTS, Clock, Time};
 use crate::knowledge::Knowledge;
+use crate::observed::Thread;
 use crate::products::Products;
 use crate::release::{Home, Released};
 use crate::report::Host;
@@ -240,6 +241,8 @@ pub(crate) struct Arrival {
 /// An mbarrier object.
 #[derive(Debug, Default)]
 pub(crate) struct Mbarrier {
+    /// Who has initialised it, and when.
+    pub(crate) initialised: Option<(Lanes, Thread, Time)>,
     /// What was released in the current phase.
     pub(crate) current: Released,
     /// What was released in the last phase of each parity.

@@ -10,7 +10,7 @@ use crate::accessor::Accessor;
 use crate::detector::{Detector, Who, lanes_of};
 use crate::knowledge::Knowledge;
 use crate::shadow::Entry;
-use crate::site::{Action, Site};
+use crate::site::{Action, Pipe, Site};
 use machine::fault::Access;
 use machine::lanes::Plane;
 use machine::memory::SpaceKind;
@@ -27,6 +27,13 @@ pub(crate) fn products_of(warp: u16) -> u64 {
 
 /// That of the first warpgroup. A CTA has eight at most.
 const PRODUCTS: u64 = 4;
+
+/// The agent of what a warp has issued to the tensor core, likewise; and that of the first warp, with 32 for each pipe.
+pub(crate) fn pipe_of(pipe: Pipe, warp: u16) -> u64 {
+    PIPES + 32 * pipe as u64 + u64::from(warp)
+}
+
+const PIPES: u64 = 16;
 
 impl Detector {
     /// Lanes access so many bytes each, at generic addresses.
@@ -75,6 +82,29 @@ impl Detector {
             by.proxied = Some(&before);
             self.touch(who, &by, (target, bytes));
         }
+    }
+
+    /// Lanes have issued something to the tensor core. It comes after what they know, and what one thread issues to one pipe is done
+    /// in order; of shared memory it sees what the async proxy does.
+    ///
+    /// That is less than PTX asks for: of `tcgen05.fence` nothing is known, which compilers leave out where a barrier is.
+    pub(crate) fn tensor_core(&mut self, launch: usize, lanes: Lanes, ranges: &[(u64, u64, Access)]) {
+        let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
+        let site = *self.sites.get(who.site);
+        let Action::Tensor(pipe) = site.action else { return };
+        let agent = self.block(launch, lanes.block).agent(pipe_of(pipe, who.warp));
+        // Loads and stores are of the whole warp.
+        let (mut all, time) = (self.released(who, lanes.mask), self.time);
+        all.learn(who.home.cta, agent, lanes.mask, time);
+        let entry = Entry::of_agent(time, who.home.cta, agent, lanes.mask, who.site);
+        for &(address, bytes, access) in ranges {
+            let target = self.generic_target(who, address);
+            let mut by =
+                Accessor::new(who.home, (who.warp, lanes.mask), &all.generic, entry, (&site, access));
+            by.proxied = if target.is_tensor_memory() { None } else { Some(&all.proxied) };
+            self.touch(who, &by, (target, bytes));
+        }
+        self.tick();
     }
 
     /// A warpgroup reads factors of a product.

@@ -39,6 +39,9 @@ pub const SHARED_WINDOW: u64 = 0x0001_0000_0000_0000;
 /// From this bit on, an address in shared memory holds the rank of a CTA in its cluster; below it is the place in that
 /// CTA's shared memory. So an address of `.shared::cta` is one of `.shared::cluster`.
 pub const RANK_SHIFT: u32 = 24;
+/// Observers are told of tensor memory as of bytes in the shared window of its CTA, from here on, behind all shared memory that
+/// a CTA can have: lane by lane, each with all of its columns.
+pub const TENSOR_MEMORY: u64 = 1 << 18;
 /// Generic addresses of local memory: window base plus the offset in the thread's local memory.
 pub const LOCAL_WINDOW: u64 = 0x0002_0000_0000_0000;
 /// Generic addresses of kernel parameters.

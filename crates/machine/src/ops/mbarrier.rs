@@ -68,15 +68,15 @@ pub(crate) fn complete<P: Space>(
     change::<P, ()>(x, (None, warp, 1 << lane), address, |object| object.complete_tx(bytes as u32))
 }
 
-/// What an asynchronous operation was to do is done: it arrives at the object at an address.
+/// What an asynchronous operation was to do is done: its lane arrives at the object at an address.
 pub(crate) fn arrive_once<P: Space>(
     x: &mut Exec<'_>,
-    warp: usize,
-    lane: usize,
+    pc: u32,
+    (warp, lane): (usize, usize),
     address: u64,
 ) -> Result<(), Trap> {
     let arrival = Arrival { count: 1, ..Arrival::default() };
-    change::<P, u64>(x, (None, warp, 1 << lane), address, |object| object.arrive(arrival)).map(|_| ())
+    change::<P, u64>(x, (Some(pc), warp, 1 << lane), address, |object| object.arrive(arrival)).map(|_| ())
 }
 
 /// Does something with the object of every active lane.

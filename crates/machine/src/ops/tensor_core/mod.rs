@@ -5,6 +5,7 @@
 //! | `allocate` | allocations of tensor memory, by a CTA or a pair |
 //! | `transfer` | tensor memory from and to registers, from shared memory, within itself |
 //! | `product` | `D = A * B + D` |
+//! | `told` | what observers are told |
 //!
 //! What tensor memory, descriptors and layouts are, [`crate::tensor_core`] knows. Unless somebody asks otherwise
 //! ([`crate::asynchrony`]), copies, shifts and products are done when they are issued (`perform`), which is one of the orders
@@ -12,6 +13,7 @@
 
 pub(crate) mod allocate;
 pub(crate) mod product;
+mod told;
 pub(crate) mod transfer;
 
 use super::address::{Cluster, lane_address};
@@ -23,6 +25,7 @@ use crate::image::tensor_core::Commit;
 use crate::operation::Address;
 use crate::operation::kinds::{CommitTensorCore, CopyToTensorMemory, MultiplyTensors, ShiftTensorMemory};
 use crate::tensor_core::memory::{LANES, Place};
+use told::Accesses;
 
 /// What an operand names in tensor memory.
 fn place(x: &Exec<'_>, address: Address, warp: usize, lane: usize) -> Place {
@@ -83,38 +86,53 @@ fn chunk(x: &Exec<'_>, rank: usize, address: u32) -> Result<[u8; 16], u32> {
     Ok(chunk)
 }
 
+/// Performs something for each active lane, and tells what it accesses.
+fn watched_in_turn(
+    x: &mut Exec<'_>,
+    pc: u32,
+    mut perform: impl FnMut(&mut Exec<'_>, usize, usize, &mut Accesses) -> Result<(), Trap>,
+) -> u32 {
+    in_turn(x, pc, |x, warp, lane| {
+        let mut told = Accesses::new(x);
+        perform(x, warp, lane, &mut told)?;
+        told.tell(x, pc, warp, 1 << lane);
+        Ok(())
+    })
+}
+
 /// `tcgen05.cp`.
 pub(crate) fn copy(x: &mut Exec<'_>, op: &CopyToTensorMemory, pc: u32) -> u32 {
     let copy = *x.grid.image.site(op.site);
-    in_turn(x, pc, |x, warp, lane| copy.perform(x, warp, lane))
+    watched_in_turn(x, pc, |x, warp, lane, told| copy.perform(x, (warp, lane), told))
 }
 
 /// `tcgen05.shift`.
 pub(crate) fn shift(x: &mut Exec<'_>, op: &ShiftTensorMemory, pc: u32) -> u32 {
-    in_turn(x, pc, |x, warp, lane| transfer::shift(x, op, warp, lane))
+    watched_in_turn(x, pc, |x, warp, lane, told| transfer::shift(x, op, (warp, lane), told))
 }
 
 /// `tcgen05.mma`.
 pub(crate) fn multiply(x: &mut Exec<'_>, op: &MultiplyTensors, pc: u32) -> u32 {
     let product = *x.grid.image.site(op.site);
-    in_turn(x, pc, |x, warp, lane| product.perform(x, warp, lane))
+    watched_in_turn(x, pc, |x, warp, lane, told| product.perform(x, (warp, lane), told))
 }
 
 /// `tcgen05.commit`: what was issued before is done.
 pub(crate) fn commit(x: &mut Exec<'_>, op: &CommitTensorCore, pc: u32) -> u32 {
     let commit = *x.grid.image.site(op.site);
-    in_turn(x, pc, |x, warp, lane| commit.arrive(x, warp, lane))
+    in_turn(x, pc, |x, warp, lane| commit.arrive(x, pc, warp, lane))
 }
 
 impl Commit {
     /// Arrives at the mbarrier object, or at that at the same place in every CTA of a mask.
-    fn arrive(&self, x: &mut Exec<'_>, warp: usize, lane: usize) -> Result<(), Trap> {
+    fn arrive(&self, x: &mut Exec<'_>, pc: u32, warp: usize, lane: usize) -> Result<(), Trap> {
         let barrier = lane_address(x, self.barrier, warp, lane);
         aligned("mbarrier", barrier, 8)?;
         match mask_of(x, self.ranks, warp, lane) {
-            None => mbarrier::arrive_once::<Cluster>(x, warp, lane, barrier),
+            None => mbarrier::arrive_once::<Cluster>(x, pc, (warp, lane), barrier),
             Some(mask) => {
-                in_ranks(mask, barrier).try_for_each(|at| mbarrier::arrive_once::<Cluster>(x, warp, lane, at))
+                let mut objects = in_ranks(mask, barrier);
+                objects.try_for_each(|at| mbarrier::arrive_once::<Cluster>(x, pc, (warp, lane), at))
             }
         }
     }

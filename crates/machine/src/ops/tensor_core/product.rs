@@ -1,5 +1,6 @@
 //! `tcgen05.mma`: `D = A * B + D` of whole tiles (PTX ISA, "TensorCore 5th Generation of MMA Instructions").
 
+use super::told::Accesses;
 use super::{checked, chunk, group, place};
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
@@ -11,7 +12,7 @@ use crate::tensor_core::columns::ZeroColumns;
 use crate::tensor_core::datapath::{Datapath, Part};
 use crate::tensor_core::instruction::Instruction;
 use crate::tensor_core::memory::{LANES, Place};
-use crate::tensor_core::shared::SharedMatrix;
+use crate::tensor_core::shared::{CHUNK, SharedMatrix};
 use numerics::rounding::Mode;
 use numerics::tensor::{Accumulator, BitOperation, Config, Element, Operand, Scaling, Unit, dot, dot_scaled};
 
@@ -37,6 +38,21 @@ struct Plan {
     scales: Option<[Place; 2]>,
     /// Elements of a row of A that are stored.
     stored: u32,
+}
+
+impl Plan {
+    /// Tells what a lane accesses of tensor memory besides A.
+    fn tell(&self, rank: usize, part: Part, rows: u32, told: &mut Accesses) {
+        let mut of_lane =
+            |at: Place, columns, access| told.tensor(rank, Place { lane: part.lane, ..at }, columns, access);
+        of_lane(self.d, part.columns, Access::Store);
+        if let Some(metadata) = self.metadata {
+            of_lane(metadata, 2, Access::Load);
+        }
+        for (at, lines) in self.scales.into_iter().flatten().zip([rows, part.columns]) {
+            of_lane(at, lines.div_ceil(QUARTER), Access::Load);
+        }
+    }
 }
 
 fn illegal(why: impl std::fmt::Display) -> Trap {
@@ -86,12 +102,13 @@ impl Tile {
         x: &Exec<'_>,
         rank: usize,
         first: u32,
-        lines: u32,
-        length: u32,
+        (lines, length): (u32, u32),
+        told: &mut Accesses,
     ) -> Result<Vec<Element>, Trap> {
         let mut matrix = vec![self.operand.decode(0); (lines * length) as usize];
         let held = held(self.operand);
-        let read = |address: u32| {
+        let mut read = |address: u32| {
+            told.read_shared(rank, address, CHUNK.into());
             let bytes = chunk(x, rank, address)
                 .map_err(|address| x.bad_access(SHARED_WINDOW + u64::from(address), 16, Access::Load))?;
             let negated = |element| if self.negated { self.operand.negate(element) } else { element };
@@ -121,7 +138,12 @@ impl Tile {
 
 impl Product {
     /// Computes D in the tensor memory of each CTA of the group.
-    pub(super) fn perform(&self, x: &mut Exec<'_>, warp: usize, lane: usize) -> Result<(), Trap> {
+    pub(super) fn perform(
+        &self,
+        x: &mut Exec<'_>,
+        (warp, lane): (usize, usize),
+        told: &mut Accesses,
+    ) -> Result<(), Trap> {
         let ranks = group(x, self.form.ctas)?;
         let plan = self.plan(x, &ranks, warp, lane)?;
         let Plan { instruction, stored, .. } = &plan;
@@ -135,7 +157,7 @@ impl Product {
         let ctas = ranks.len() as u32;
         let mut columns = Vec::with_capacity((n * k) as usize);
         for &rank in &ranks {
-            columns.extend(tile.read(x, rank, shift, n / ctas, k)?);
+            columns.extend(tile.read(x, rank, shift, (n / ctas, k), told)?);
         }
         if let Some(zeros) = plan.zeros {
             for (column, elements) in (0..).zip(columns.chunks_exact_mut(k as usize)) {
@@ -149,7 +171,7 @@ impl Product {
                 FactorA::Shared(descriptor) => {
                     let bits = x.files.d[descriptor.index() + warp].0[lane];
                     let tile = Tile::new("A", bits, a, instruction.transposed[0], instruction.negates[0])?;
-                    Some(tile.read(x, rank, 0, m / ctas, *stored)?)
+                    Some(tile.read(x, rank, 0, (m / ctas, *stored), told)?)
                 }
                 FactorA::TensorMemory(_) => None,
             };
@@ -167,11 +189,19 @@ impl Product {
                         // As `tcgen05.shift` has it: the last row stays.
                         let shifted = self.shifts_a && part.lane + 1 < LANES as u32;
                         let from = part.lane + u32::from(shifted);
+                        let words = stored.div_ceil(32 / a.bits());
+                        told.tensor(
+                            rank,
+                            Place { lane: from, ..place(x, address, warp, lane) },
+                            words,
+                            Access::Load,
+                        );
                         self.row_in_tensor_memory(x, rank, place(x, address, warp, lane), from, &plan)?
                     }
                     (None, FactorA::Shared(_)) => Vec::new(),
                 };
                 self.compute(x, rank, &plan, part, &row, &columns)?;
+                plan.tell(rank, part, m / ctas, told);
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Tensor memory from and to registers (`tcgen05.ld`, `tcgen05.st`), from shared memory (`tcgen05.cp`), within itself
 //! (`tcgen05.shift`).
 
+use super::told::Accesses;
 use super::{checked, chunk, group, own_rank, place};
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
@@ -12,7 +13,7 @@ use crate::operation::kinds::{LoadTensorMemory, ShiftTensorMemory, StoreTensorMe
 use crate::ops::matrix::assemble;
 use crate::tensor_core::fragment::{cell, lanes};
 use crate::tensor_core::memory::{LANES, Place};
-use crate::tensor_core::shared::SharedMatrix;
+use crate::tensor_core::shared::{CHUNK, SharedMatrix};
 
 /// Lanes of tensor memory that one warp of a warpgroup can access.
 const QUARTER: u32 = 32;
@@ -32,6 +33,20 @@ impl Transfer {
         let last = (0..WARP as u32).map(|lane| self.cell(lane, self.planes.count - 1).1).max().unwrap_or(0);
         checked(x, own_rank(x), what, at, (lanes(self.shape), last + self.step()))?;
         Ok(at)
+    }
+
+    /// Tells what a warp accesses of the cells from a place on.
+    fn tell(&self, x: &Exec<'_>, pc: u32, (warp, at): (usize, Place), access: Access) {
+        let mut told = Accesses::new(x);
+        if !told.is_watched() {
+            return;
+        }
+        for (register, lane) in (0..self.planes.count).flat_map(|r| (0..WARP as u32).map(move |l| (r, l))) {
+            let (line, column) = self.cell(lane, register);
+            let cell = Place { lane: at.lane + line, column: at.column + column };
+            told.tensor(own_rank(x), cell, self.step(), access);
+        }
+        told.tell(x, pc, warp, x.mask[warp]);
     }
 
     /// Columns that a register is of.
@@ -61,6 +76,7 @@ pub(crate) fn load(x: &mut Exec<'_>, op: &LoadTensorMemory, pc: u32) -> u32 {
             Ok(at) => at,
             Err(trap) => return x.raise(warp, 0, trap),
         };
+        transfer.tell(x, pc, (warp, at), Access::Load);
         for (register, plane) in (0..).zip(x.grid.image.planes(transfer.planes)) {
             let Some(plane) = plane else { continue };
             for lane in 0..WARP {
@@ -89,6 +105,7 @@ pub(crate) fn store(x: &mut Exec<'_>, op: &StoreTensorMemory, pc: u32) -> u32 {
             Ok(at) => at,
             Err(trap) => return x.raise(warp, 0, trap),
         };
+        transfer.tell(x, pc, (warp, at), Access::Store);
         for (register, plane) in (0..).zip(x.grid.image.planes(transfer.planes)) {
             let Some(plane) = plane else { continue };
             for lane in 0..WARP {
@@ -111,7 +128,12 @@ pub(crate) fn store(x: &mut Exec<'_>, op: &StoreTensorMemory, pc: u32) -> u32 {
 
 impl Copy {
     /// Copies rows of the shared memory of each CTA of the group to its tensor memory.
-    pub(super) fn perform(&self, x: &mut Exec<'_>, warp: usize, lane: usize) -> Result<(), Trap> {
+    pub(super) fn perform(
+        &self,
+        x: &mut Exec<'_>,
+        (warp, lane): (usize, usize),
+        told: &mut Accesses,
+    ) -> Result<(), Trap> {
         let at = place(x, self.address, warp, lane);
         let descriptor = x.files.d[self.descriptor.index() + warp].0[lane];
         let matrix = SharedMatrix::new(descriptor)
@@ -122,7 +144,9 @@ impl Copy {
             checked(x, rank, "tcgen05.cp", at, (spread, columns))?;
             for row in 0..self.rows {
                 for part in 0..self.chunks {
-                    let bytes = chunk(x, rank, matrix.k_major(row, part * 16)).map_err(|address| {
+                    let address = matrix.k_major(row, part * CHUNK);
+                    told.read_shared(rank, address, CHUNK.into());
+                    let bytes = chunk(x, rank, address).map_err(|address| {
                         x.bad_access(SHARED_WINDOW + u64::from(address), 16, Access::Load)
                     })?;
                     let mut bytes = self.packing.unpack(bytes);
@@ -133,6 +157,8 @@ impl Copy {
                     for (i, word) in (0..).zip(bytes.as_chunks::<4>().0) {
                         let column = at.column + part * 4 + i;
                         for line in self.lanes(row) {
+                            let cell = Place { lane: at.lane + line, column };
+                            told.tensor(rank, cell, 1, Access::Store);
                             *x.tensor[rank].word_mut(at.lane + line, column) = u32::from_le_bytes(*word);
                         }
                     }
@@ -160,7 +186,12 @@ const SHIFTED: u32 = 8;
 
 /// `tcgen05.shift.down`: 32 bytes of each lane but the last go to the lane below it in number. The last lane from which
 /// something is moved is the one before the end of a quarter; what a quarter's last lane has stays.
-pub(super) fn shift(x: &mut Exec<'_>, op: &ShiftTensorMemory, warp: usize, lane: usize) -> Result<(), Trap> {
+pub(super) fn shift(
+    x: &mut Exec<'_>,
+    op: &ShiftTensorMemory,
+    (warp, lane): (usize, usize),
+    told: &mut Accesses,
+) -> Result<(), Trap> {
     let at = place(x, op.address, warp, lane);
     if !at.lane.is_multiple_of(QUARTER) {
         return Err(Trap::IllegalInstruction(format!(
@@ -170,6 +201,10 @@ pub(super) fn shift(x: &mut Exec<'_>, op: &ShiftTensorMemory, warp: usize, lane:
     }
     for rank in group(x, u32::from(op.ctas))? {
         checked(x, rank, "tcgen05.shift", at, (QUARTER, SHIFTED))?;
+        for line in at.lane..at.lane + QUARTER {
+            let access = if line + 1 < at.lane + QUARTER { Access::Store } else { Access::Load };
+            told.tensor(rank, Place { lane: line, ..at }, SHIFTED, access);
+        }
         for column in at.column..at.column + SHIFTED {
             for line in at.lane..at.lane + QUARTER - 1 {
                 *x.tensor[rank].word_mut(line, column) = x.tensor[rank].word(line + 1, column);
