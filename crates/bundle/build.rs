@@ -4,7 +4,6 @@
 //! as long as the command itself, so it is done only for release builds with the feature `libraries`.
 
 use library_build::libraries::{LIBRARIES, assemble, build};
-use lzma_rust2::{XzOptions, XzWriter};
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Write as _};
@@ -52,7 +51,7 @@ fn embedded(workspace: &Path, out: &Path) -> io::Result<String> {
     let mut rows = String::new();
     let compressed = out.join("libraries.xz");
     // One stream: the libraries have much in common.
-    let mut encoder = XzWriter::new(fs::File::create(&compressed)?, XzOptions::with_preset(9))?;
+    let mut encoder = packing::packer(fs::File::create(&compressed)?)?;
     for library in LIBRARIES {
         let [name, links @ ..] = library.names else { continue };
         let content = fs::read(folder.join(name))?;

@@ -4,7 +4,6 @@
 //! them; they become part of the program. Before a program is run they are written to a folder. Builds for development
 //! and those without the feature `libraries` bring none: they use what `cargo xtask libraries` has made.
 
-use lzma_rust2::XzReader;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::symlink;
@@ -29,7 +28,7 @@ pub fn content() -> Option<&'static str> {
 
 /// Writes the libraries, under all their names, into a folder that has none of them.
 pub fn write(folder: &Path) -> io::Result<()> {
-    let mut all = XzReader::new(COMPRESSED, false);
+    let mut all = packing::unpacker(COMPRESSED);
     for library in EMBEDDED {
         let mut file = File::create_new(folder.join(library.name))?;
         let written = io::copy(&mut all.by_ref().take(library.bytes), &mut file)?;

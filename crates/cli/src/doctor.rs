@@ -123,7 +123,12 @@ fn report() -> Value {
             gibibytes(bytes)
         ));
     }
-    let llvm = jit::Jit::find().map_or_else(|why| format!("none: {why}"), |jit| jit.compiler());
+    let engine = jit::Jit::find();
+    let unpacked = engine.as_ref().ok().and_then(jit::Jit::unpacked);
+    if let Some(why) = unpacked.and_then(|unpacked| unpacked.not_kept.as_ref()) {
+        remarks.push(format!("LLVM is unpacked anew by each process that compiles kernels: {why}"));
+    }
+    let llvm = engine.map_or_else(|why| format!("none: {why}"), |jit| jit.compiler());
     let variables: serde_json::Map<String, Value> =
         VARIABLES.iter().filter_map(|&name| Some((name.to_owned(), env::var(name).ok()?.into()))).collect();
     json!({
@@ -140,6 +145,7 @@ fn report() -> Value {
             "threads": std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             "memory": memory,
             "llvm": llvm,
+            "llvm_unpacked_from": unpacked.map(|unpacked| unpacked.from.display().to_string()),
         },
         "variables": variables,
         "problems": problems,
@@ -208,6 +214,9 @@ fn text(report: &Value) -> String {
         ("free memory", memory),
         ("compiled engine", words(&host["llvm"])),
     ];
+    if let Some(from) = host["llvm_unpacked_from"].as_str() {
+        rows.push(("unpacked from", from.to_owned()));
+    }
     for library in report["libraries"].as_array().into_iter().flatten() {
         rows.push((library["name"].as_str().unwrap_or("-"), words(&library["file"])));
     }

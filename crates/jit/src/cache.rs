@@ -36,6 +36,9 @@ const STALE: Duration = Duration::from_secs(24 * 3600);
 const MAGIC: &[u8] = b"warploom object 1\n";
 const SUFFIX: &str = "object";
 
+/// How names of libraries with LLVM begin, before what tells their content.
+const LIBRARY: &str = "libwarploom-llvm-";
+
 /// The name of the note about LLVM.
 const NOTE: &str = "llvm";
 
@@ -76,8 +79,7 @@ impl Key {
     }
 
     fn file(&self) -> String {
-        let digits: String = self.0.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{digits}.{SUFFIX}")
+        format!("{}.{SUFFIX}", digits(&self.0))
     }
 
     /// What stands before an object.
@@ -116,6 +118,11 @@ impl Cache {
         if std::env::var_os("WARPLOOM_CACHE").is_some_and(|wish| wish == "0") {
             return None;
         }
+        Self::of_libraries()
+    }
+
+    /// The same, whether objects are to be kept or not.
+    pub(crate) fn of_libraries() -> Option<Self> {
         let named = std::env::var_os("WARPLOOM_CACHE_DIR").filter(|name| !name.is_empty());
         let folder = named.map(PathBuf::from).or_else(|| Some(dirs::cache_dir()?.join("warploom")))?;
         Some(Self::at(folder))
@@ -170,6 +177,32 @@ impl Cache {
         }
     }
 
+    /// The file of a library with this content, of as many bytes. If it is not there it is made, by whatever unpacks it.
+    pub(crate) fn keep_library(
+        &self,
+        content: &str,
+        bytes: u64,
+        unpack: impl FnOnce() -> io::Result<Vec<u8>>,
+    ) -> io::Result<PathBuf> {
+        self.make()?;
+        let name = format!("{LIBRARY}{content}.so");
+        let path = self.folder.join(&name);
+        match self.open(&name, bytes) {
+            Some((_, of)) if of.len() == bytes => return Ok(path),
+            // Another user's, or damaged.
+            _ => gone(fs::remove_file(&path))?,
+        }
+        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+        file.write_all(&unpack()?)?;
+        // No digest is compared before it is executed: it must be whole even if the host loses its power.
+        file.as_file().sync_all()?;
+        match file.persist_noclobber(&path) {
+            // Another process was faster, with the same.
+            Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error),
+            _ => Ok(path),
+        }
+    }
+
     /// What is in it.
     ///
     /// # Errors
@@ -182,7 +215,7 @@ impl Cache {
         Ok(self.objects()?.into_iter().fold(Kept::default(), add))
     }
 
-    /// Removes all objects; what was there.
+    /// Removes all objects, and libraries with LLVM; which objects were there.
     ///
     /// # Errors
     /// The folder is there and cannot be read, or an object cannot be removed.
@@ -191,22 +224,33 @@ impl Cache {
         for (path, _) in self.objects()? {
             gone(fs::remove_file(path))?;
         }
+        for path in self.entries()? {
+            if path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(LIBRARY.as_bytes())) {
+                gone(fs::remove_file(path))?;
+            }
+        }
         gone(fs::remove_file(self.folder.join(NOTE)))?;
         Ok(kept)
     }
 
     /// All objects, those used last at the end.
     fn objects(&self) -> io::Result<Vec<(PathBuf, Metadata)>> {
-        let entries = match fs::read_dir(&self.folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries?,
-        };
-        let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
-        let objects = paths.filter(|path| path.extension().is_some_and(|suffix| suffix == SUFFIX));
+        let objects = self
+            .entries()?
+            .into_iter()
+            .filter(|path| path.extension().is_some_and(|suffix| suffix == SUFFIX));
         let mut objects: Vec<_> =
             objects.filter_map(|path| path.symlink_metadata().ok().map(|of| (path, of))).collect();
         objects.sort_by_key(|(_, of)| (of.mtime(), of.mtime_nsec()));
         Ok(objects)
+    }
+
+    /// All that is in the folder.
+    fn entries(&self) -> io::Result<Vec<PathBuf>> {
+        match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            entries => Ok(entries?.filter_map(Result::ok).map(|entry| entry.path()).collect()),
+        }
     }
 
     /// Removes what was not used for longest, until three quarters of the limit are left.
@@ -236,15 +280,21 @@ impl Cache {
         self.folder.metadata().is_ok_and(|of| of.is_dir() && is_own(&of))
     }
 
-    /// A file of ours, and what is in it.
-    fn read(&self, name: &str, most: u64) -> Option<(File, Vec<u8>)> {
+    /// A file of ours.
+    fn open(&self, name: &str, most: u64) -> Option<(File, Metadata)> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let mut file = File::from(rustix::fs::open(self.folder.join(name), flags, Mode::empty()).ok()?);
+        let file = File::from(rustix::fs::open(self.folder.join(name), flags, Mode::empty()).ok()?);
         let of = file.metadata().ok()?;
         if !of.is_file() || !is_own(&of) || of.len() > most {
             log::debug!("{name} is not used: it is another user's, or too large");
             return None;
         }
+        Some((file, of))
+    }
+
+    /// A file of ours, and what is in it.
+    fn read(&self, name: &str, most: u64) -> Option<(File, Vec<u8>)> {
+        let (mut file, _) = self.open(name, most)?;
         let mut bytes = Vec::new();
         (&mut file).take(most).read_to_end(&mut bytes).ok()?;
         Some((file, bytes))
@@ -267,7 +317,7 @@ impl Cache {
         let note = String::from_utf8(bytes).ok()?;
         let (wish, note) = note.split_once('\n')?;
         let library = Library::at(Path::new(note.lines().next()?))?;
-        (wish == llvm::wish() && note == library.to_string()).then_some(library)
+        (wish == wished() && note == library.to_string()).then_some(library)
     }
 
     /// Notes which LLVM is open.
@@ -275,11 +325,22 @@ impl Cache {
         let opened = llvm::opened_file().and_then(|path| Library::at(&path));
         match opened {
             Some(library) if self.noted().as_ref() != Some(&library) => {
-                self.write(NOTE, &[format!("{}\n{library}", llvm::wish()).as_bytes()])
+                self.write(NOTE, &[format!("{}\n{library}", wished()).as_bytes()])
             }
             _ => Ok(()),
         }
     }
+}
+
+/// The LLVM that comes before those of distributions, in a line, as it is now: what is open may be what was unpacked from it.
+fn wished() -> String {
+    let wish = llvm::wish();
+    Library::at(Path::new(&wish)).map_or(wish, |library| library.to_string().replace('\n', " "))
+}
+
+/// Bytes as digits.
+pub(crate) fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Whether something is the user's, and no other may write it.

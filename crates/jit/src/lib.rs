@@ -52,7 +52,7 @@ pub use cache::{Cache, Kept};
 pub use choice::Choice;
 use compiler::Compiler;
 use ir::Function;
-pub use llvm::{BROUGHT, FUNCTIONS, INITIALISERS, NoLlvm, brought};
+pub use llvm::{BROUGHT, FUNCTIONS, INITIALISERS, NoLlvm, Unpacked, brought};
 use machine::compiled::{Background, Code, Engine, EngineId, Source};
 use ptx::isa::Convergence;
 use std::sync::Arc;
@@ -126,6 +126,11 @@ impl Jit {
     /// The file of the LLVM that compiles for it, as far as that is known.
     pub fn compiler(&self) -> String {
         llvm::opened_file().map_or_else(String::new, |path| path.display().to_string())
+    }
+
+    /// Where that was unpacked from, if it was.
+    pub fn unpacked(&self) -> Option<&'static Unpacked> {
+        llvm::unpacked()
     }
 
     /// The same, which keeps what it has compiled.

@@ -3,10 +3,13 @@
 
 use super::{GLIBC, must, runs_with_old_libraries};
 use anyhow::{Context, Result, bail, ensure};
-use jit::{BROUGHT, FUNCTIONS, INITIALISERS};
+use jit::{FUNCTIONS, INITIALISERS};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// The name of the library, before it is packed.
+const NAME: &str = "libwarploom-llvm.so";
 
 /// What a newer C library has, and compilers use where it is there: stand-ins, so that an older one is enough. libgcc asks the
 /// first for the tables of exceptions, and looks for them itself if it does not know; libstdc++ has random numbers from the second.
@@ -48,7 +51,7 @@ pub(super) fn make(config: &Path, folder: &Path) -> Result<PathBuf> {
     let (script, stand_ins) = (folder.join("llvm.ld"), folder.join("stand-ins.c"));
     fs::write(&script, format!("{{ global: {}; local: *; }};\n", symbols.join("; ")))?;
     fs::write(&stand_ins, STAND_INS)?;
-    let library = folder.join(BROUGHT);
+    let library = folder.join(NAME);
     let mut linker = Command::new("c++");
     linker
         .args(["-shared", "-O2", "-fPIC", "-x", "c"])
@@ -58,7 +61,7 @@ pub(super) fn make(config: &Path, folder: &Path) -> Result<PathBuf> {
     linker.arg(format!("-Wl,--version-script={}", script.display()));
     linker.args(symbols.iter().map(|symbol| format!("-Wl,-u,{symbol}")));
     linker.args(["-Wl,--gc-sections", "-Wl,-O2", "-Wl,--strip-all", "-Wl,-z,defs"]);
-    linker.arg(format!("-Wl,-soname,{BROUGHT}"));
+    linker.arg(format!("-Wl,-soname,{NAME}"));
     linker.args(["-static-libstdc++", "-static-libgcc", "-L"]).arg(&places);
     // LLVM's own linker finds functions that are the same: a fifteenth of the library.
     if programs.join("ld.lld").is_file() {

@@ -1,12 +1,13 @@
 //! `cargo xtask dist` and `wheel`: what people install who have no compiler.
 //!
 //! ```text
-//! LLVM's archives ──llvm──▶ lib/warploom/libwarploom-llvm.so ─┐
-//! cargo ──▶ bin/warploom ──man, completions──▶ share/ ────────┴─▶ stage ──▶ tarball, .deb
-//!                                                                   └─data─▶ maturin ──▶ wheel
+//! LLVM's archives ──llvm, pack──▶ lib/warploom/libwarploom-llvm.so.xz ─┐
+//! cargo ──▶ bin/warploom ──man, completions──▶ share/ ─────────────────┴─▶ stage ──▶ tarball, .deb
+//!                                                                            └─data─▶ maturin ──▶ wheel
 //! ```
 //!
-//! All three hold the same tree. The command finds LLVM from its own place, and brings the libraries that stand for NVIDIA's.
+//! All three hold the same tree. The command finds LLVM from its own place, and brings the libraries that stand for NVIDIA's; all of these
+//! are packed as xz does it, and unpacked to the user's cache.
 
 mod archive;
 mod llvm;

@@ -3,8 +3,9 @@
 use super::{Options, PROFILE, llvm, must, runs_with_old_libraries, smaller};
 use crate::root;
 use anyhow::{Context, Result};
+use indicatif::ProgressBar;
 use jit::BROUGHT;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -36,7 +37,7 @@ impl Stage {
             Some(library) => library.clone(),
             None => llvm::make(&options.llvm_config, &base.join("llvm"))?,
         };
-        stage.put(&library, &format!("lib/warploom/{BROUGHT}"))?;
+        stage.pack(&library, &format!("lib/warploom/{BROUGHT}"))?;
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo
             .args(["build", "--profile", PROFILE, "--package", "warploom", "--target-dir"])
@@ -67,6 +68,17 @@ impl Stage {
         let to = self.place(place)?;
         fs::copy(from, &to).with_context(|| from.display().to_string())?;
         Ok(to)
+    }
+
+    /// Compresses a file to a place.
+    fn pack(&self, from: &Path, place: &str) -> Result<()> {
+        let mut file = File::open(from).with_context(|| from.display().to_string())?;
+        let bar = ProgressBar::new(file.metadata()?.len()).with_message("packing LLVM");
+        let mut packer = packing::packer(File::create(self.place(place)?)?)?;
+        std::io::copy(&mut bar.wrap_read(&mut file), &mut packer)?;
+        packer.finish()?;
+        bar.finish_and_clear();
+        Ok(())
     }
 
     fn write(&self, place: &str, content: &[u8]) -> Result<()> {

@@ -9,10 +9,13 @@
 //! has put an allocator in the place of the C library's (jemalloc, AddressSanitizer), that must be everybody's, so there
 //! the second is left out.
 
+use super::packed::{self, Packed, Unpacked};
 use super::thread;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::path::PathBuf;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// An object of LLVM's.
@@ -32,13 +35,21 @@ pub enum NoLlvm {
         /// What is wrong with it.
         why: String,
     },
+    /// The library that has come with this program, where no other is installed.
+    #[error("{name}: {why}")]
+    Brought {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// It cannot make code for this host.
     #[error("LLVM cannot compile for this host: {0}")]
     Host(String),
 }
 
-/// The file name of the LLVM that packages of this project bring: the parts that are used here, and no others.
-pub const BROUGHT: &str = "libwarploom-llvm.so";
+/// The file name of the LLVM that packages of this project bring: the parts that are used here, and no others, compressed.
+pub const BROUGHT: &str = "libwarploom-llvm.so.xz";
 
 /// Where it may lie, seen from the folder of the file that this code is in: beside a library; for the command, which is in `bin`, in
 /// `lib/warploom`; and so for a Python module, in `lib/python3/site-packages/warploom` or the same below `lib64`.
@@ -153,21 +164,47 @@ impl Llvm {
         if !name.is_empty() {
             return Self::open(&name).map_err(|why| NoLlvm::Named { name, why });
         }
-        let brought = brought().map(|file| file.to_string_lossy().into_owned());
-        let found =
-            brought.into_iter().chain(NAMES.map(str::to_owned)).find_map(|name| match Self::open(&name) {
-                Ok(llvm) => Some((name, llvm)),
+        let mut missing = NoLlvm::Missing;
+        if let Some(file) = brought() {
+            let name = file.to_string_lossy().into_owned();
+            match Self::open(&name) {
+                Ok(llvm) => return Ok(llvm),
                 Err(why) => {
-                    log::trace!("{name}: {why}");
-                    None
+                    log::info!("{name}: {why}");
+                    missing = NoLlvm::Brought { name, why };
                 }
-            });
-        let (name, llvm) = found.ok_or(NoLlvm::Missing)?;
-        log::debug!("kernels are compiled by {name}");
+            }
+        }
+        let found = NAMES.iter().find_map(|name| match Self::open(name) {
+            Ok(llvm) => Some(llvm),
+            Err(why) => {
+                log::trace!("{name}: {why}");
+                None
+            }
+        });
+        found.ok_or(missing)
+    }
+
+    /// Opens the library of a name, unpacked if it is packed.
+    fn open(name: &str) -> Result<Self, String> {
+        let text = |error: io::Error| error.to_string();
+        let Some(packed) = Packed::at(Path::new(name)) else { return Self::open_file(name) };
+        let packed = packed.map_err(text)?;
+        let kept = packed.keep().map_err(text);
+        let kept = kept.and_then(|file| Self::open_file(&file.to_string_lossy()));
+        let (llvm, not_kept) = match kept {
+            Ok(llvm) => (llvm, None),
+            Err(why) => {
+                log::info!("{name} is unpacked for this process alone: {why}");
+                let memory = packed.in_memory().map_err(text)?;
+                (Self::open_file(&format!("/proc/self/fd/{}", memory.as_raw_fd()))?, Some(why))
+            }
+        };
+        packed::opened(Unpacked { from: name.into(), not_kept });
         Ok(llvm)
     }
 
-    fn open(name: &str) -> Result<Self, String> {
+    fn open_file(name: &str) -> Result<Self, String> {
         let flags = if allocates_otherwise() { 0 } else { DEEPBIND };
         // SAFETY: LLVM's initialisers only register passes and options of its own.
         let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL | flags) };
@@ -182,6 +219,7 @@ impl Llvm {
             }
         }
         thread::opened(&llvm);
+        log::debug!("kernels are compiled by {name}");
         Ok(llvm)
     }
 
@@ -233,7 +271,7 @@ pub(super) fn c(text: &str) -> CString {
     CString::new(text.replace('\0', "")).unwrap_or_default()
 }
 
-/// The file of the LLVM that has come with this program, if one has.
+/// The file of the LLVM that has come with this program, packed, if one has.
 pub fn brought() -> Option<PathBuf> {
     let own = std::fs::canonicalize(file_of(brought as fn() -> Option<PathBuf> as usize)?).ok()?;
     let folder = own.parent()?;

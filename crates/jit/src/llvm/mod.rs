@@ -3,9 +3,12 @@
 mod compile;
 mod host;
 mod library;
+mod packed;
 mod thread;
 
 pub(crate) use compile::{OPTIONS, compile};
 pub(crate) use host::{Host, has_masks};
 pub use library::{BROUGHT, FUNCTIONS, INITIALISERS, NoLlvm, brought};
 pub(crate) use library::{available, opened_file, wish};
+pub use packed::Unpacked;
+pub(crate) use packed::unpacked;
