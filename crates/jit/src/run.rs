@@ -202,7 +202,7 @@ impl Code for Compiled {
                 }
                 context.fuel = host.refuel();
             }
-            if !host.cta.next() {
+            if !host.cta.advance() {
                 break;
             }
         }

@@ -122,7 +122,7 @@ impl<'a> Cta<'a> {
     }
 
     /// All threads have exited. Whether they are those of a further CTA now, at the kernel's entry.
-    pub fn next(&mut self) -> bool {
+    pub fn advance(&mut self) -> bool {
         self.exited += self.grid.dependents.exited(self.ctaid());
         let next = self.host.next();
         next.into_iter().for_each(|index| self.begin(index));

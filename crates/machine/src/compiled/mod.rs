@@ -79,7 +79,7 @@ pub trait Background: Send + Sync {
 
 /// A compiled kernel.
 pub trait Code: Send + Sync {
-    /// Runs a CTA to its end, and those that follow, until there is none ([`Cta::next`]). `scratch` is the host thread's, kept
+    /// Runs a CTA to its end, and those that follow, until there is none ([`Cta::advance`]). `scratch` is the host thread's, kept
     /// from run to run.
     ///
     /// # Errors
