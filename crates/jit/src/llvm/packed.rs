@@ -2,7 +2,7 @@
 //!
 //! It is unpacked when a kernel is first compiled, and kept for all processes after that in the folder of the [`Cache`], under the
 //! digest of what it was unpacked from. Where nothing can be kept, or what is kept cannot be executed, each process unpacks it
-//! into memory, which takes it half a second.
+//! into memory, which takes it a second.
 
 use crate::cache::{Cache, digits};
 use rustix::fs::{MemfdFlags, memfd_create};
