@@ -7,7 +7,7 @@
 //! bits, of which there is hardly ever one: it is [`Class::Bent`] there, and what stands beside the value at run time is the
 //! lane. So sums and multiples of such values cost what they cost in a scalar.
 
-use ir::instruction::{MulIntMode, Op, SetpInt};
+use ir::instruction::{MulIntMode, Op, Or, SetpInt, Xor};
 use ir::operand::{Address, Space, Value};
 use ptx::isa::{Role, SpecialRegister};
 use ptx::module::{AddressBase, RegId};
@@ -283,11 +283,8 @@ impl Known<'_> {
                     _ => self.sources(op),
                 }
             }
-            Op::Or(or) if wholes(or.ty) => {
-                self.disjoint_sum(&or.a, &or.b, or.ty.bits()).unwrap_or_else(|| self.sources(op))
-            }
-            Op::Xor(xor) if wholes(xor.ty) => {
-                self.disjoint_sum(&xor.a, &xor.b, xor.ty.bits()).unwrap_or_else(|| self.sources(op))
+            Op::Or(Or { ty, a, b, .. }) | Op::Xor(Xor { ty, a, b, .. }) if wholes(*ty) => {
+                self.disjoint_sum(a, b, ty.bits()).unwrap_or_else(|| self.sources(op))
             }
             Op::SetpInt(setp) if setp.c.is_none() && self.compares_blocks(setp) => UNIFORM,
             _ if op.effects().is_pure() => self.sources(op),
@@ -395,8 +392,7 @@ impl Known<'_> {
                 _ => of(&shl.a),
             },
             Op::And(and) => of(&and.a).max(of(&and.b)),
-            Op::Or(or) => of(&or.a).min(of(&or.b)),
-            Op::Xor(xor) => of(&xor.a).min(of(&xor.b)),
+            Op::Or(Or { a, b, .. }) | Op::Xor(Xor { a, b, .. }) => of(a).min(of(b)),
             Op::CvtInt(cvt) if !cvt.sat && wholes(cvt.atype) && wholes(cvt.dtype) => of(&cvt.a),
             _ => 0,
         }

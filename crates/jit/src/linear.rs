@@ -10,7 +10,7 @@
 
 use crate::class::{Class, Rows};
 use crate::order::Order;
-use ir::instruction::{MulIntMode, Op};
+use ir::instruction::{MulIntMode, Op, Or, Xor};
 use ir::operand::{Def, Value};
 use ir::{Access, BlockId, Cfg, Function, Liveness};
 use machine::compiled::Source;
@@ -251,8 +251,9 @@ impl Operands<'_> {
                 _ => None,
             },
             // Of numbers without a bit in common these are sums.
-            Op::Or(i) => Some((i.d, i.ty.bits(), self.disjoint_sum(&i.a, &i.b, i.ty)?)),
-            Op::Xor(i) => Some((i.d, i.ty.bits(), self.disjoint_sum(&i.a, &i.b, i.ty)?)),
+            Op::Or(Or { d, ty, a, b, .. }) | Op::Xor(Xor { d, ty, a, b, .. }) => {
+                Some((*d, ty.bits(), self.disjoint_sum(a, b, *ty)?))
+            }
             // Numbers that fit keep their bits, and get zeros.
             Op::CvtInt(i) if !i.sat && [i.atype, i.dtype].iter().all(|ty| matches!(ty.bits(), 32 | 64)) => {
                 let value = self.value(&i.a, i.atype.bits()).filter(|_| matches!(i.a, Value::Register(_)))?;

@@ -13,7 +13,7 @@ use crate::state::{Group, Reason, Seen, home_of, launch_of};
 use abi::names::demangled;
 use machine::Location;
 use machine::fault::Access;
-use machine::memory::TENSOR_MEMORY;
+use machine::memory::{TENSOR_COLUMNS, TENSOR_MEMORY};
 use machine::observe::{Lanes, Placed};
 use memory_model::event::{Order, Scope};
 use std::sync::Arc;
@@ -270,15 +270,12 @@ fn lost(detector: &mut Detector, who: Who, lane: u32, earlier: &Entry) -> Option
     own.or_else(|| others().filter(heard).find_map(|(_, group)| of_group(group)))
 }
 
-/// Columns of a lane of tensor memory.
-const COLUMNS: u64 = 512;
-
 pub(crate) fn place(target: Target) -> String {
     match target {
         Target::Global(address) => format!("global memory at {address:#x}"),
         Target::Shared(_, place) if place >= TENSOR_MEMORY => {
-            let cell = (place - TENSOR_MEMORY) / 4;
-            format!("tensor memory at lane {}, column {}", cell / COLUMNS, cell % COLUMNS)
+            let (cell, columns) = ((place - TENSOR_MEMORY) / 4, u64::from(TENSOR_COLUMNS));
+            format!("tensor memory at lane {}, column {}", cell / columns, cell % columns)
         }
         Target::Shared(_, place) => format!("shared memory at {place:#x}"),
         Target::Private => "memory".to_owned(),

@@ -6,7 +6,7 @@
 use super::Emitter;
 use super::call::From;
 use super::context;
-use super::text::Kind;
+use super::text::{Kind, Text};
 use super::values::Lanes;
 use super::window::Tested;
 use crate::Refusal;
@@ -291,15 +291,31 @@ impl Emitter<'_> {
         if has_masks() {
             return self.text.value(&part);
         }
-        let [all, some, on] = self.text.if_all(active);
-        self.text.begin(&all);
-        let whole = self.text.value(&format!("load {ty}, ptr {pointer}, align {bytes}"));
-        self.text.jump(&on);
-        self.text.begin(&some);
-        let part = self.text.value(&part);
-        self.text.jump(&on);
-        self.text.begin(&on);
+        let load = format!("load {ty}, ptr {pointer}, align {bytes}");
+        let [(whole, all), (part, some)] = self.whole_or_part(active, [load, part], Text::value);
         self.text.value(&format!("phi {ty} [ {whole}, %{all} ], [ {part}, %{some} ]"))
+    }
+
+    /// Writes two accesses, the first for when all lanes of a mask are set, as is likely, the other for when not: what each gives,
+    /// and the block that it is in.
+    fn whole_or_part<R>(
+        &mut self,
+        mask: &str,
+        accesses: [String; 2],
+        write: impl Fn(&mut Text, &str) -> R,
+    ) -> [(R, String); 2] {
+        let [all, some, on] = [(); 3].map(|()| self.text.new_label());
+        let are_all = self.text.are_all(mask);
+        self.text.likely(&are_all, &all, &some);
+        let [whole, part] = accesses;
+        let written = [(all, whole), (some, part)].map(|(label, access)| {
+            self.text.begin(&label);
+            let result = write(&mut self.text, &access);
+            self.text.jump(&on);
+            (result, label)
+        });
+        self.text.begin(&on);
+        written
     }
 
     /// The last lane's first.
@@ -478,27 +494,20 @@ impl Emitter<'_> {
             }
         };
         let ty = format!("<{total} x i{bits}>");
+        let store = format!("store {ty} {row}, ptr {pointer}, align {bytes}");
         if full {
-            self.text.line(&format!("store {ty} {row}, ptr {pointer}, align {bytes}"));
+            self.text.line(&store);
             return;
         }
         let name = format!("llvm.masked.store.v{total}i{bits}.p0");
         self.intrinsic(&format!("declare void @{name}({ty}, ptr, i32, <{total} x i1>)"));
-        let store = format!("store {ty} {row}, ptr {pointer}, align {bytes}");
         let part =
             format!("call void @{name}({ty} {row}, ptr {pointer}, i32 {bytes}, <{total} x i1> {mask})");
         if has_masks() {
             self.text.line(&part);
             return;
         }
-        let [all, some, on] = self.text.if_all(active);
-        self.text.begin(&all);
-        self.text.line(&store);
-        self.text.jump(&on);
-        self.text.begin(&some);
-        self.text.line(&part);
-        self.text.jump(&on);
-        self.text.begin(&on);
+        self.whole_or_part(active, [store, part], Text::line);
     }
 
     /// Element 0 of each vector, then element 1 of each, and so on. There are 2, 4 or 8 of them.

@@ -162,15 +162,11 @@ impl Text {
         }
     }
 
-    /// Ends a block with a branch on whether all lanes of a mask are set, as is likely: labels of blocks for that, for when not, and for
-    /// what follows.
-    pub(crate) fn if_all(&mut self, mask: &str) -> [String; 3] {
+    /// Whether all lanes of a mask are set.
+    pub(crate) fn are_all(&mut self, mask: &str) -> String {
         let width = self.width;
         let bits = self.value(&format!("bitcast <{width} x i1> {mask} to i{width}"));
-        let are_all = self.value(&format!("icmp eq i{width} {bits}, -1"));
-        let labels = [self.new_label(), self.new_label(), self.new_label()];
-        self.likely(&are_all, &labels[0], &labels[1]);
-        labels
+        self.value(&format!("icmp eq i{width} {bits}, -1"))
     }
 
     /// Whether some lane of a mask is set.

@@ -42,6 +42,8 @@ pub const RANK_SHIFT: u32 = 24;
 /// Observers are told of tensor memory as of bytes in the shared window of its CTA, from here on, behind all shared memory that
 /// a CTA can have: lane by lane, each with all of its columns.
 pub const TENSOR_MEMORY: u64 = 1 << 18;
+/// Columns of tensor memory, of 32 bits in each lane (PTX ISA, "Tensor Memory").
+pub const TENSOR_COLUMNS: u32 = 512;
 /// Generic addresses of local memory: window base plus the offset in the thread's local memory.
 pub const LOCAL_WINDOW: u64 = 0x0002_0000_0000_0000;
 /// Generic addresses of kernel parameters.

@@ -4,10 +4,10 @@
 //! what is not allocated cannot be accessed. On hardware the CTAs of a multiprocessor share one memory of this size; here each
 //! has its own, so that an allocation waits for other warps of its CTA alone, or of its pair.
 
+use crate::memory::TENSOR_COLUMNS;
+
 /// Lanes, the rows of the memory.
 pub(crate) const LANES: usize = 128;
-/// Columns.
-pub(crate) const COLUMNS: u32 = 512;
 /// Columns of the smallest allocation.
 pub(crate) const GRANULE: u32 = 32;
 
@@ -89,7 +89,7 @@ impl TensorMemory {
 
     /// Columns that are not allocated.
     pub(crate) fn free_columns(&self) -> u32 {
-        COLUMNS - self.allocations.iter().map(|allocation| allocation.columns).sum::<u32>()
+        TENSOR_COLUMNS - self.allocations.iter().map(|allocation| allocation.columns).sum::<u32>()
     }
 
     /// Whether so many columns from one on are allocated to nobody.
@@ -99,14 +99,14 @@ impl TensorMemory {
 
     /// The first of so many columns that are allocated to nobody, here and in the memories of others.
     pub(crate) fn vacancy(memories: &[&Self], columns: u32) -> Option<u32> {
-        let mut starts = (0..=COLUMNS - columns).step_by(GRANULE as usize);
+        let mut starts = (0..=TENSOR_COLUMNS - columns).step_by(GRANULE as usize);
         starts.find(|&start| memories.iter().all(|memory| memory.is_vacant(start, columns)))
     }
 
     /// Allocates columns that are vacant, for an operation.
     pub(crate) fn allocate(&mut self, start: u32, columns: u32, at: u32) {
         if self.cells.is_empty() {
-            self.cells = vec![0; LANES * COLUMNS as usize];
+            self.cells = vec![0; LANES * TENSOR_COLUMNS as usize];
         }
         self.allocations.push(Allocation { start, columns, at });
     }
@@ -164,7 +164,7 @@ impl TensorMemory {
     }
 
     fn index(lane: u32, column: u32) -> usize {
-        (lane * COLUMNS + column) as usize
+        (lane * TENSOR_COLUMNS + column) as usize
     }
 }
 

@@ -8,11 +8,11 @@ use super::group;
 use crate::exec::{Awaited, Exec, event};
 use crate::fault::{Access, Trap};
 use crate::image::tensor_core::{Allocation, Either};
-use crate::memory::{SHARED_WINDOW, SpaceKind};
+use crate::memory::{SHARED_WINDOW, SpaceKind, TENSOR_COLUMNS};
 use crate::operation::kinds::{AllocateTensorMemory, RelinquishTensorMemory};
 use crate::ops::address::{Generic, Shared, Space, lane_address};
 use crate::ops::matrix::assemble;
-use crate::tensor_core::memory::{COLUMNS, GRANULE, Place, TensorMemory, Wish};
+use crate::tensor_core::memory::{GRANULE, Place, TensorMemory, Wish};
 
 /// `tcgen05.alloc` and `tcgen05.dealloc`.
 pub(crate) fn allocate(x: &mut Exec<'_>, op: &AllocateTensorMemory, pc: u32) -> u32 {
@@ -70,7 +70,7 @@ impl Allocation {
         };
         let illegal = |why: String| Err(Trap::IllegalInstruction(why));
         let allocates = matches!(what, Wish::Allocate { .. });
-        if !columns.is_power_of_two() || !(GRANULE..=COLUMNS).contains(&columns) {
+        if !columns.is_power_of_two() || !(GRANULE..=TENSOR_COLUMNS).contains(&columns) {
             return illegal(format!("{columns} columns of tensor memory, not 32, 64, 128, 256 or 512"));
         }
         if allocates && x.tensor[own].has_relinquished() {

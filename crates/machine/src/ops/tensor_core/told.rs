@@ -3,9 +3,9 @@
 
 use crate::exec::Exec;
 use crate::fault::Access;
-use crate::memory::{RANK_SHIFT, SHARED_WINDOW, TENSOR_MEMORY};
+use crate::memory::{RANK_SHIFT, SHARED_WINDOW, TENSOR_COLUMNS, TENSOR_MEMORY};
 use crate::observe::Happening;
-use crate::tensor_core::memory::{COLUMNS, Place};
+use crate::tensor_core::memory::Place;
 
 /// What one execution has accessed so far; nothing, if nobody watches.
 pub(super) struct Accesses {
@@ -40,7 +40,7 @@ impl Accesses {
 
     /// So many columns of a lane of a CTA's tensor memory are accessed.
     pub(super) fn tensor(&mut self, rank: usize, at: Place, columns: u32, access: Access) {
-        let cell = u64::from(at.lane) * u64::from(COLUMNS) + u64::from(at.column);
+        let cell = u64::from(at.lane) * u64::from(TENSOR_COLUMNS) + u64::from(at.column);
         self.add(rank, TENSOR_MEMORY + cell * 4, u64::from(columns) * 4, access);
     }
 
