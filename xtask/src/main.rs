@@ -1,6 +1,6 @@
 //! The project's chores: `cargo xtask` with `tidy`, `docs`, `clients`, `corpus`, `record`, `fingerprints`, `tables`,
 //! `verdicts`, `libraries`, `dist`, `wheel`, `python`, `programs`, `calls`, `bench-peers`,
-//! `fuzz-engines`, `sanitize`, `headers`, `modules`, `terminal` or `litmus-silicon`.
+//! `fuzz-engines`, `sanitize`, `headers`, `modules`, `terminal`, `litmus-silicon` or `measure`.
 
 mod bench_peers;
 mod calls;
@@ -14,6 +14,7 @@ mod headers;
 mod laws;
 mod libraries;
 mod litmus;
+mod measure;
 mod modules;
 mod programs;
 mod python;
@@ -81,6 +82,8 @@ enum Chore {
     Terminal(terminal::Choice),
     /// Runs litmus tests on a GPU, and asks the memory model about what was seen.
     LitmusSilicon(litmus::Choice),
+    /// Measures a GPU for the cycle model.
+    Measure(measure::Choice),
 }
 
 /// The repository's root.
@@ -140,6 +143,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Headers(folders) => headers::run(&folders),
         Chore::Modules(choice) => modules::run(&choice),
         Chore::Terminal(choice) => terminal::run(&choice),
+        Chore::Measure(choice) => measure::run(&choice),
         Chore::LitmusSilicon(choice) => litmus::run(&choice),
     }
 }

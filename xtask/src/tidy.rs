@@ -29,6 +29,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "warploom-sass-machine",
         &["warploom-cubin", "warploom-ir", "warploom-machine", "warploom-numerics", "warploom-sass"],
     ),
+    ("warploom-sim", &["warploom-sass", "warploom-sass-machine"]),
     ("warploom-abi", &["warploom-ptx"]),
     ("warploom-debug-info", &["warploom-ptx"]),
     ("warploom-memory-model", &["warploom-abi", "warploom-ir", "warploom-ptx"]),
@@ -135,6 +136,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "xtask",
         &[
             "warploom-abi",
+            "warploom-cuasm",
             "warploom-jit",
             "warploom-kernel-fuzz",
             "warploom-library-build",
@@ -143,9 +145,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "warploom-numerics",
             "warploom-packing",
             "warploom-ptx",
+            "warploom-ptxas",
             "warploom-conformance",
             "warploom-replay",
             "warploom-real-gpu",
+            "warploom-sass-machine",
+            "warploom-sim",
         ],
     ),
 ];
@@ -173,6 +178,7 @@ const ALL: &[&str] = &[
     "warploom-lsp",
     "warploom-sass-learn",
     "warploom-sass-machine",
+    "warploom-sim",
     "warploom-sanitizer",
     "warploom-real-gpu",
 ];

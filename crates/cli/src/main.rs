@@ -30,6 +30,7 @@ mod pages;
 mod ptxas;
 mod run;
 mod sass;
+mod sim;
 mod smi;
 mod terminal;
 
@@ -63,6 +64,7 @@ enum Command {
     Link(link::Arguments),
     Devices(devices::Arguments),
     Run(run::Arguments),
+    Sim(sim::Arguments),
     Debug(debug::Arguments),
     Dap(dap::Arguments),
     Lsp(lsp::Arguments),
@@ -93,6 +95,7 @@ impl Command {
             Self::Link(arguments) => link::execute(&arguments),
             Self::Devices(arguments) => devices::execute(&arguments),
             Self::Run(arguments) => run::execute(&arguments),
+            Self::Sim(arguments) => sim::execute(&arguments),
             Self::Debug(arguments) => debug::execute(arguments),
             Self::Dap(arguments) => dap::execute(&arguments),
             Self::Lsp(arguments) => lsp::execute(&arguments),

@@ -254,6 +254,27 @@ impl Module<'_> {
     /// # Errors
     /// If there is no such kernel, if the launch is refused, or if the kernel faults ([`Error::is_fault`]).
     pub fn launch(&self, launch: &Launch<'_>) -> Result<(), Error> {
+        self.submit(launch)?;
+        // SAFETY: waits for what runs in this thread's context.
+        check("cuCtxSynchronize", unsafe { cu::cuCtxSynchronize() })
+    }
+
+    /// Runs a kernel so many times in a row, and says how many nanoseconds passed on the device between the first one's beginning and
+    /// the last one's end.
+    ///
+    /// # Errors
+    /// As [`Module::launch`].
+    pub fn time(&self, launch: &Launch<'_>, times: u32) -> Result<f64, Error> {
+        let (begin, end) = (Event::new()?, Event::new()?);
+        begin.record()?;
+        for _ in 0..times {
+            self.submit(launch)?;
+        }
+        end.record()?;
+        end.since(&begin)
+    }
+
+    fn submit(&self, launch: &Launch<'_>) -> Result<(), Error> {
         let function = self.function(launch.kernel)?;
         let mut attributes = Vec::new();
         if launch.cooperative {
@@ -296,9 +317,42 @@ impl Module<'_> {
         // SAFETY: the configuration and the attributes live until the call returns; the list of extras is ended as the
         // driver expects, and the parameter buffer, which it only reads, is as long as it is told.
         let status = unsafe { cu::cuLaunchKernelEx(&config, function, null_mut(), extra.as_mut_ptr()) };
-        check("cuLaunchKernelEx", status)?;
-        // SAFETY: waits for what runs in this thread's context.
-        check("cuCtxSynchronize", unsafe { cu::cuCtxSynchronize() })
+        check("cuLaunchKernelEx", status)
+    }
+}
+
+/// A point of the default stream's time.
+struct Event(CUevent);
+
+impl Event {
+    fn new() -> Result<Self, Error> {
+        let mut handle = null_mut();
+        // SAFETY: the driver writes one handle.
+        check("cuEventCreate", unsafe { cu::cuEventCreate(&mut handle, CU_EVENT_DEFAULT) })?;
+        Ok(Self(handle))
+    }
+
+    fn record(&self) -> Result<(), Error> {
+        // SAFETY: the event is alive; null is the default stream.
+        check("cuEventRecord", unsafe { cu::cuEventRecord(self.0, null_mut()) })
+    }
+
+    /// Waits until it has happened; nanoseconds between another one and it.
+    fn since(&self, other: &Self) -> Result<f64, Error> {
+        let mut milliseconds = 0.0_f32;
+        // SAFETY: both events are alive and recorded; the driver writes one number.
+        unsafe {
+            check("cuEventSynchronize", cu::cuEventSynchronize(self.0))?;
+            check("cuEventElapsedTime", cu::cuEventElapsedTime_v2(&mut milliseconds, other.0, self.0))?;
+        }
+        Ok(f64::from(milliseconds) * 1e6)
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: it was created, and nobody uses it any more.
+        let _ = unsafe { cu::cuEventDestroy_v2(self.0) };
     }
 }
 

@@ -4,6 +4,7 @@ use crate::fault::FaultKind;
 use crate::memory::{self, Local, Reach};
 use crate::registers::{Banks, LANES, RZ, Registers};
 use crate::step::{Access, Address, Place};
+use crate::touched::{Memory, Touched, Way};
 
 /// Where an access of a lane goes.
 fn address(registers: &Registers, address: &Address, lane: usize) -> u64 {
@@ -37,6 +38,37 @@ pub(crate) fn transposed(words: &[u32; LANES]) -> [u32; LANES] {
         result[to] |= (words[from] >> (8 * at) & 0xffff) << (8 * into);
     }
     result
+}
+
+/// Says which memory the active lanes of an access touch, and where.
+pub(crate) fn touches(registers: &Registers, access: &Access, active: u32, touched: &mut Touched) {
+    // Eight lanes have the addresses of a matrix's rows, whichever lanes take part.
+    let rows = |count: u8| u32::MAX >> (32 - 8 * u32::from(count.clamp(1, 4)));
+    let (way, at, bytes, lanes) = match access {
+        Access::Load { address, bytes, .. } => (Way::Load, address, *bytes, active),
+        Access::Store { address, bytes, .. } => (Way::Store, address, *bytes, active),
+        Access::Atomic { to, address, bytes, .. } => {
+            (if *to == RZ { Way::Reduction } else { Way::Atomic }, address, *bytes, active)
+        }
+        Access::Exchange { address, bytes, .. } => (Way::Atomic, address, *bytes, active),
+        Access::Matrices { store, count, address, .. } if active != 0 => {
+            (if *store { Way::Store } else { Way::Load }, address, 16, rows(*count))
+        }
+        Access::Constant { register, uniform, offset, bytes, .. } => {
+            touched.begin(Way::Load, Memory::Constant, *bytes, active);
+            for lane in (0..LANES).filter(|lane| active >> lane & 1 == 1) {
+                touched.addresses[lane] = registers.place_in_bank(*register, *uniform, *offset, lane);
+            }
+            return;
+        }
+        Access::Matrices { .. } | Access::Which { .. } => return,
+    };
+    touched.begin(way, Memory::Global, bytes, lanes);
+    for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
+        let (memory, place) = memory::place(at.space, address(registers, at, lane));
+        touched.memory = memory;
+        touched.addresses[lane] = place;
+    }
 }
 
 /// Carries it out for the active lanes.

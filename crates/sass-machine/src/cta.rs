@@ -31,7 +31,7 @@ struct Barrier {
 pub(crate) struct Cta {
     pub(crate) block: [u32; 3],
     shared: Vec<u8>,
-    warps: Vec<Warp>,
+    pub(crate) warps: Vec<Warp>,
     barriers: Vec<Barrier>,
 }
 
@@ -81,40 +81,65 @@ impl Cta {
         let mut moved = false;
         for index in 0..self.warps.len() {
             for _ in 0..TURN {
-                let warp = &mut self.warps[index];
+                let warp = &self.warps[index];
                 if !warp.is_ready() {
                     break;
                 }
                 moved = true;
-                let number = warp.number;
-                let stopped = |(place, kind)| Stopped { warp: number, place, kind };
-                *budget = budget.checked_sub(1).ok_or_else(|| stopped((warp.place(), FaultKind::Budget)))?;
+                let spent = Stopped { warp: warp.number, place: warp.place(), kind: FaultKind::Budget };
+                *budget = budget.checked_sub(1).ok_or(spent)?;
                 around.clock += 1;
-                let mut reach = Reach { global, shared: &mut self.shared };
-                match warp.execute(around, &mut reach).map_err(stopped)? {
-                    None => {}
-                    Some(Event::Yielded) => break,
-                    Some(Event::Arrived { number, threads, arrival, held, active }) => {
-                        let barrier = &mut self.barriers[usize::from(number) % 16];
-                        barrier.threads += LANES as u32;
-                        barrier.expected = barrier.expected.or(threads);
-                        barrier.held += held.count_ones();
-                        barrier.asked += active.count_ones();
-                        barrier.arrival = barrier.arrival.or(Some(arrival));
-                        if arrival != Arrival::Arrive {
-                            barrier.waiting.push(index);
-                        }
-                    }
+                if self.step(index, around, global)? {
+                    break;
                 }
             }
-            self.complete();
         }
         if moved || self.has_exited() {
             return Ok(());
         }
+        Err(self.deadlock())
+    }
+
+    /// That no warp can go on: told of the first that has not exited.
+    pub(crate) fn deadlock(&self) -> Stopped {
         let warp = self.warps.iter().find(|warp| !warp.has_exited());
         let (warp, place) = warp.map_or((0, 0), |warp| (warp.number, warp.place()));
-        Err(Stopped { warp, place, kind: FaultKind::Deadlock })
+        Stopped { warp, place, kind: FaultKind::Deadlock }
+    }
+
+    /// Executes one instruction of a warp that can go on; whether others should have a turn.
+    ///
+    /// # Errors
+    /// If it faults.
+    pub(crate) fn step(
+        &mut self,
+        index: usize,
+        around: &Around<'_>,
+        global: &dyn Buffers,
+    ) -> Result<bool, Stopped> {
+        let warp = &mut self.warps[index];
+        let number = warp.number;
+        let mut reach = Reach { global, shared: &mut self.shared };
+        let event = warp.execute(around, &mut reach);
+        match event.map_err(|(place, kind)| Stopped { warp: number, place, kind })? {
+            // Who exits need not be waited for.
+            None if !self.warps[index].is_ready() && self.warps[index].has_exited() => self.complete(),
+            None => {}
+            Some(Event::Yielded) => return Ok(true),
+            Some(Event::Arrived { number, threads, arrival, held, active }) => {
+                let barrier = &mut self.barriers[usize::from(number) % 16];
+                barrier.threads += LANES as u32;
+                barrier.expected = barrier.expected.or(threads);
+                barrier.held += held.count_ones();
+                barrier.asked += active.count_ones();
+                barrier.arrival = barrier.arrival.or(Some(arrival));
+                if arrival != Arrival::Arrive {
+                    barrier.waiting.push(index);
+                }
+                self.complete();
+            }
+        }
+        Ok(false)
     }
 
     /// Barriers at which all have arrived let those go on who wait.

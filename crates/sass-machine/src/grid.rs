@@ -26,11 +26,11 @@ const SHARED: u64 = 228 << 10;
 const PARAMETERS: usize = 0x210;
 
 /// A kernel whose instructions are ready.
-struct Kernel {
+pub(crate) struct Kernel {
     steps: Vec<Step>,
-    words: Vec<u128>,
+    pub(crate) words: Vec<u128>,
     /// How many registers a lane has.
-    registers: usize,
+    pub(crate) registers: usize,
     shared: u64,
 }
 
@@ -43,7 +43,7 @@ pub struct Loaded<'a> {
 }
 
 /// A launch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Launch<'a> {
     /// The kernel's name.
     pub kernel: &'a str,
@@ -162,13 +162,15 @@ impl<'a> Loaded<'a> {
         outcome
     }
 
-    fn execute(
-        &self,
-        kernel: &Kernel,
+    /// A launch, made ready.
+    ///
+    /// # Errors
+    /// If its CTAs cannot be.
+    pub(crate) fn prepare<'l>(
+        &'l self,
+        kernel: &'l Kernel,
         launch: &Launch<'_>,
-        instructions: &mut u64,
-        found: &mut BTreeMap<(u64, u64, String), Broken>,
-    ) -> Result<(), Fault> {
+    ) -> Result<Prepared<'l>, Fault> {
         let fault =
             |kind| Fault { kind, kernel: launch.kernel.to_owned(), address: 0, block: [0; 3], warp: 0 };
         let threads = launch.block.iter().try_fold(1_u32, |all, &count| all.checked_mul(count.max(1)));
@@ -178,25 +180,38 @@ impl<'a> Loaded<'a> {
         if shared > SHARED {
             return Err(fault(FaultKind::Shared(shared - RESERVED)));
         }
-        let banks = Banks { launch: bank(launch), module: self.constants.clone() };
-        let schedule = launch.timed.then(|| kernel.schedule()).flatten();
-        let mut around = Around {
-            steps: &kernel.steps,
-            banks: &banks,
-            block: [0; 3],
-            threads: launch.block.map(|it| it.max(1)),
-            clock: 0,
-        };
-        let [x, y, z] = launch.grid.map(u64::from);
-        let mut next = (0..z).flat_map(|z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])));
+        Ok(Prepared {
+            kernel,
+            name: launch.kernel.to_owned(),
+            memory: self.memory,
+            banks: Banks { launch: bank(launch), module: self.constants.clone() },
+            grid: launch.grid,
+            block: launch.block.map(|it| it.max(1)),
+            threads,
+            shared,
+            schedule: launch.timed.then(|| kernel.schedule()).flatten(),
+        })
+    }
+
+    pub(crate) fn kernel(&self, name: &str) -> Option<&Kernel> {
+        self.kernels.get(name)
+    }
+
+    fn execute(
+        &self,
+        kernel: &Kernel,
+        launch: &Launch<'_>,
+        instructions: &mut u64,
+        found: &mut BTreeMap<(u64, u64, String), Broken>,
+    ) -> Result<(), Fault> {
+        let prepared = self.prepare(kernel, launch)?;
+        let mut around = prepared.around();
+        let mut next = 0..prepared.count();
         let mut running: Vec<Cta> = Vec::new();
         let mut budget = launch.budget;
         loop {
             let room = RESIDENT - running.len();
-            let new = next.by_ref().take(room).map(|block| block.map(|it| it as u32));
-            running.extend(
-                new.map(|block| Cta::new(block, threads, shared, kernel.registers, schedule.as_ref())),
-            );
+            running.extend(next.by_ref().take(room).map(|number| prepared.cta(number)));
             if running.is_empty() {
                 return Ok(());
             }
@@ -210,16 +225,50 @@ impl<'a> Loaded<'a> {
                         found.entry((offset, on, message)).or_insert(broken);
                     }
                 }
-                ended.map_err(|Stopped { warp, place, kind }| Fault {
-                    kind,
-                    kernel: launch.kernel.to_owned(),
-                    address: (place * WORD) as u64,
-                    block,
-                    warp,
-                })?;
+                ended.map_err(|stopped| prepared.fault(block, stopped))?;
             }
             running.retain(|cta| !cta.has_exited());
         }
+    }
+}
+
+/// A launch that is ready: what all of its CTAs have in common.
+pub(crate) struct Prepared<'a> {
+    pub(crate) kernel: &'a Kernel,
+    name: String,
+    pub(crate) memory: &'a dyn Buffers,
+    banks: Banks,
+    pub(crate) grid: [u32; 3],
+    block: [u32; 3],
+    /// Threads of a CTA.
+    pub(crate) threads: u32,
+    /// Bytes of shared memory of a CTA, the system's among them.
+    pub(crate) shared: u64,
+    schedule: Option<Arc<Schedule>>,
+}
+
+impl Prepared<'_> {
+    /// CTAs in all.
+    pub(crate) fn count(&self) -> u64 {
+        self.grid.iter().map(|&extent| u64::from(extent)).product()
+    }
+
+    /// The CTA of a number, by x first.
+    pub(crate) fn cta(&self, number: u64) -> Cta {
+        let [x, y, _] = self.grid.map(u64::from);
+        let block = [number % x, number / x % y, number / (x * y)].map(|it| it as u32);
+        Cta::new(block, self.threads, self.shared, self.kernel.registers, self.schedule.as_ref())
+    }
+
+    /// What warps need to know.
+    pub(crate) fn around(&self) -> Around<'_> {
+        let (steps, banks) = (&self.kernel.steps[..], &self.banks);
+        Around { steps, banks, block: [0; 3], threads: self.block, clock: 0, sm: 0 }
+    }
+
+    /// The fault that a CTA has met.
+    pub(crate) fn fault(&self, block: [u32; 3], Stopped { warp, place, kind }: Stopped) -> Fault {
+        Fault { kind, kernel: self.name.clone(), address: (place * WORD) as u64, block, warp }
     }
 }
 

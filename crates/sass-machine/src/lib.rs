@@ -16,6 +16,7 @@
 //! elsewhere. A cubin whose tool note does not name our assembler is refused unless the caller says that the code is their own.
 
 mod access;
+mod chosen;
 mod collective;
 mod cta;
 mod decode;
@@ -28,8 +29,12 @@ mod product;
 mod registers;
 mod step;
 mod timing;
+mod touched;
 mod warp;
 
+pub use chosen::{BYTES, Grid, Resident};
 pub use fault::{Fault, FaultKind};
 pub use grid::{Broken, Launch, Loaded, Outcome};
 pub use image::{Program, Refused};
+pub use registers::LANES;
+pub use touched::{Memory, Touched, Way};

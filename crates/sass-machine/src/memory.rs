@@ -3,6 +3,7 @@
 use crate::fault::FaultKind;
 use crate::registers::LANES;
 use crate::step::Space;
+use crate::touched::Memory;
 use machine::memory::{Buffers, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
 
 /// Bytes of local memory that a thread may have; the stack begins at its end.
@@ -32,6 +33,15 @@ fn spot(space: Space, address: u64) -> Spot {
         Space::Generic if within(SHARED_WINDOW) => Spot::Shared(address - SHARED_WINDOW),
         Space::Generic if within(LOCAL_WINDOW) => Spot::Local(address - LOCAL_WINDOW),
         Space::Generic | Space::Global => Spot::Global(address),
+    }
+}
+
+/// Which memory an address leads to, and where in it.
+pub(crate) fn place(space: Space, address: u64) -> (Memory, u64) {
+    match spot(space, address) {
+        Spot::Global(at) => (Memory::Global, at),
+        Spot::Shared(at) => (Memory::Shared, at),
+        Spot::Local(at) => (Memory::Local, at),
     }
 }
 

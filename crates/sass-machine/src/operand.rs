@@ -79,6 +79,8 @@ pub(crate) enum Special {
     Tid(u8),
     Ctaid(u8),
     LaneId,
+    /// The SM that the CTA is on.
+    Sm,
     /// Bits 8 and up are the warp's number in its CTA.
     VirtualId,
     EqMask,
@@ -105,6 +107,7 @@ impl Special {
             "SR_CTAID.Y" => Self::Ctaid(1),
             "SR_CTAID.Z" => Self::Ctaid(2),
             "SR_LANEID" => Self::LaneId,
+            "SR_VIRTUALSMID" => Self::Sm,
             "SR_VIRTID" => Self::VirtualId,
             "SR_EQMASK" => Self::EqMask,
             "SR_LTMASK" => Self::LtMask,

@@ -6,7 +6,7 @@ use crate::step::{Kind, Place, Source};
 use sass::effects::Register;
 
 /// Lanes of a warp.
-pub(crate) const LANES: usize = 32;
+pub const LANES: usize = 32;
 /// A register of a warp: a word in each lane.
 pub(crate) type Plane = [u32; LANES];
 /// The numbers of RZ, URZ, and of PT and UPT.

@@ -10,6 +10,7 @@ use crate::operand::Special;
 use crate::registers::{Banks, LANES, Registers, lanes};
 use crate::step::{Action, Arrival, Compute, MOST_PLACES, MOST_SOURCES, Place, Source, Step};
 use crate::timing::Timing;
+use crate::touched::Touched;
 use crate::{access, collective};
 use machine::memory::SHARED_WINDOW;
 
@@ -42,8 +43,10 @@ pub(crate) struct Around<'a> {
     pub(crate) block: [u32; 3],
     /// The dimensions of a CTA.
     pub(crate) threads: [u32; 3],
-    /// Instructions that have been executed, as a clock.
+    /// Instructions that have been executed, as a clock; or what somebody else counts who chooses the warps.
     pub(crate) clock: u64,
+    /// The SM's number.
+    pub(crate) sm: u32,
 }
 
 /// What an instruction means for the CTA.
@@ -188,6 +191,37 @@ impl Warp {
         self.turn = lanes(self.ready).map(|lane| self.places[lane]).filter(|&it| it > place).min();
     }
 
+    /// The instruction that would be executed next, if any lane can go on.
+    pub(crate) fn next(&mut self) -> Option<usize> {
+        if self.running == 0 {
+            if !self.select() {
+                return None;
+            }
+        } else if self.running != self.ready {
+            self.join();
+        }
+        Some(self.place)
+    }
+
+    /// The lanes that would carry it out, and the memory that they would touch, if it is an access.
+    pub(crate) fn touches(&self, around: &Around<'_>, touched: &mut Touched) -> u32 {
+        touched.lanes = 0;
+        let Some(step) = around.steps.get(self.place) else { return 0 };
+        let active = self.active(step);
+        if let Action::Access(access) = &step.action {
+            access::touches(&self.registers, access, active, touched);
+        }
+        active
+    }
+
+    /// The running lanes in which the guard holds.
+    fn active(&self, step: &Step) -> u32 {
+        match &step.guard {
+            None => self.running,
+            Some(guard) => self.running & self.registers.flags(guard),
+        }
+    }
+
     /// Executes one instruction for the lanes whose turn it is.
     ///
     /// # Errors
@@ -197,24 +231,14 @@ impl Warp {
         around: &Around<'_>,
         reach: &mut Reach<'_>,
     ) -> Result<Option<Event>, (usize, FaultKind)> {
-        if self.running == 0 {
-            if !self.select() {
-                return Ok(None);
-            }
-        } else if self.running != self.ready {
-            self.join();
-        }
-        let place = self.place;
+        let Some(place) = self.next() else { return Ok(None) };
         let step = around.steps.get(place).ok_or((place, FaultKind::OutsideOfCode))?;
         let mut timing = self.timing.take();
         if let Some(timing) = &mut timing {
             timing.before(place, &mut self.registers);
         }
         self.clock = timing.as_ref().map_or(around.clock, |timing| timing.now());
-        let active = match &step.guard {
-            None => self.running,
-            Some(guard) => self.running & self.registers.flags(guard),
-        };
+        let active = self.active(step);
         self.place += 1;
         let result = if active == 0 {
             Ok(None)
@@ -521,6 +545,7 @@ impl Warp {
             Special::GtMask => u64::from(!(bit | (bit - 1))),
             Special::GeMask => u64::from(!(bit - 1)),
             Special::SharedWindow => SHARED_WINDOW >> 32,
+            Special::Sm => u64::from(around.sm),
             Special::ClusterRank | Special::Zero => 0,
             Special::Clock | Special::GlobalTimer => self.clock,
         }

@@ -25,7 +25,7 @@ fn succeed(command: &mut Command) -> Result<()> {
 }
 
 /// The PTX of each kernel, by clang or nvcc.
-pub(super) fn ptx(compiler: &Path, kernels: &[&Kernel], folder: &Path) -> Result<Vec<String>> {
+pub(crate) fn ptx(compiler: &Path, kernels: &[&Kernel], folder: &Path) -> Result<Vec<String>> {
     let is_nvcc = compiler.file_name().is_some_and(|name| name.to_string_lossy().starts_with("nvcc"));
     let arguments: &[&str] = if is_nvcc {
         &["-ptx", "-arch=compute_80", "-fmad=false"]

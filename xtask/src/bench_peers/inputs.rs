@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// A kind of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Input {
+pub(crate) enum Input {
     /// 2^25 floats in [0, 1).
     Floats,
     /// 2^19 doubles in [0, 1).
@@ -28,16 +28,17 @@ const FRONTIER: u32 = 4;
 
 impl Input {
     /// Where its file is.
-    pub(super) fn file(self, folder: &Path) -> PathBuf {
+    pub(crate) fn file(self, folder: &Path) -> PathBuf {
         folder.join(format!("{self:?}").to_lowercase())
     }
 
     /// Makes the file.
-    pub(super) fn make(self, folder: &Path) -> Result<()> {
+    pub(crate) fn make(self, folder: &Path) -> Result<()> {
         Ok(fs::write(self.file(folder), self.bytes())?)
     }
 
-    fn bytes(self) -> Vec<u8> {
+    /// What is in it.
+    pub(crate) fn bytes(self) -> Vec<u8> {
         let mut random = Rng::with_seed(1);
         match self {
             Self::Floats => (0..1 << 25).flat_map(|_| float(&mut random).to_le_bytes()).collect(),

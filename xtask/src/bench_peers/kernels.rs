@@ -6,23 +6,23 @@
 use super::inputs::Input;
 
 /// A kernel.
-pub(super) struct Kernel {
-    pub(super) name: &'static str,
-    pub(super) about: &'static str,
-    pub(super) input: Input,
+pub(crate) struct Kernel {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) input: Input,
     /// The size it is measured with.
-    pub(super) n: u32,
-    pub(super) block: [u32; 2],
+    pub(crate) n: u32,
+    pub(crate) block: [u32; 2],
     /// The grid for a size and a block.
-    pub(super) grid: fn(u32, [u32; 2]) -> [u32; 2],
+    pub(crate) grid: fn(u32, [u32; 2]) -> [u32; 2],
     /// Words of 32 bits that it writes.
-    pub(super) written: fn(u32) -> u32,
-    pub(super) agreement: Agreement,
+    pub(crate) written: fn(u32) -> u32,
+    pub(crate) agreement: Agreement,
 }
 
 /// When two peers have computed the same.
 #[derive(Clone, Copy)]
-pub(super) enum Agreement {
+pub(crate) enum Agreement {
     /// Where their bits are equal.
     Bits,
     /// Floats that differ by no more than this part of the largest result, and why they differ at all.
@@ -33,7 +33,7 @@ use Agreement::{Bits, Floats};
 
 impl Kernel {
     /// Bytes that it writes.
-    pub(super) fn bytes(&self, n: u32) -> usize {
+    pub(crate) fn bytes(&self, n: u32) -> usize {
         (self.written)(n) as usize * 4
     }
 }
@@ -60,7 +60,7 @@ const ROW: u32 = 1024;
 const SUMMED: u32 = 16384;
 
 /// All of them.
-pub(super) const KERNELS: &[Kernel] = &[
+pub(crate) const KERNELS: &[Kernel] = &[
     Kernel {
         name: "copy",
         about: "16 M floats; C++ calls `memcpy`",

@@ -7,9 +7,9 @@
 //! started is left out by name.
 
 mod agreement;
-mod compile;
-mod inputs;
-mod kernels;
+pub(crate) mod compile;
+pub(crate) mod inputs;
+pub(crate) mod kernels;
 mod measure;
 mod peers;
 mod plots;

@@ -22,11 +22,11 @@ mod gpu;
 mod grammar;
 mod launch;
 mod npy;
-mod outcome;
+pub(crate) mod outcome;
 mod progress;
 mod replay;
 pub(crate) mod request;
-mod sass;
+pub(crate) mod sass;
 mod statistics;
 
 use crate::failure::{EXIT_CODES, Exit, Failure};
@@ -301,7 +301,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 /// The bytes of a file that is a cubin.
-fn cubin(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+pub(crate) fn cubin(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let mut begin = Vec::new();
     let file = match File::open(path) {
         Ok(file) if file.metadata().is_ok_and(|it| it.is_file()) => file,

@@ -133,7 +133,7 @@ pub(crate) fn choose<'a>(
 }
 
 /// Which of a file's kernels was named, or the only one.
-pub(super) fn choose_of(kernels: &[&str], name: Option<&str>, file: &str) -> Result<usize, Failure> {
+pub(crate) fn choose_of(kernels: &[&str], name: Option<&str>, file: &str) -> Result<usize, Failure> {
     let chosen = match (name, kernels) {
         (Some(name), _) => {
             let found = kernels.iter().position(|kernel| *kernel == name);

@@ -39,13 +39,7 @@ pub(super) fn execute(arguments: &Arguments, cubin: &[u8]) -> Result<Exit, Failu
     if let Some(option) = not_of_sass(arguments) {
         return Err(Failure::usage(format!("{name} is a cubin, and {option} is for PTX")));
     }
-    let program = Program::read(cubin, arguments.own_code).map_err(|why| {
-        let failure = Failure::new(Exit::Unsupported, format!("{name}: {why}"));
-        match why {
-            sass_machine::Refused::Foreign(_) => failure.hint("if it is your own code, say --own-code"),
-            _ => failure,
-        }
-    })?;
+    let program = read(&name, cubin, arguments.own_code)?;
     if request.device.sm != 90 {
         return Err(Failure::usage(format!("{} is no device of sm_90", request.device.name)));
     }
@@ -58,14 +52,7 @@ pub(super) fn execute(arguments: &Arguments, cubin: &[u8]) -> Result<Exit, Failu
     let device = request.make_device(Output::default())?;
     let loaded = Loaded::new(&program, device.memory())
         .map_err(|why| Failure::new(Exit::Unsupported, format!("{name}: {why}")))?;
-    let missing = loaded.not_executed(kernel);
-    if !missing.is_empty() {
-        let list = missing.join("\n  ");
-        return Err(Failure::new(
-            Exit::Unsupported,
-            format!("kernel {kernel} has what is not executed:\n  {list}"),
-        ));
-    }
+    executable(&loaded, kernel)?;
     let binding = binding::bind(kernel, &layout(&program, kernel), &request.arguments, device.memory())?;
     binding::upload(&binding.buffers, device.memory(), true)?;
     let launch = Launch {
@@ -130,8 +117,29 @@ pub(super) fn execute(arguments: &Arguments, cubin: &[u8]) -> Result<Exit, Failu
     Ok(exit)
 }
 
+/// A cubin's program.
+pub(crate) fn read(name: &str, cubin: &[u8], own_code: bool) -> Result<Program, Failure> {
+    Program::read(cubin, own_code).map_err(|why| {
+        let failure = Failure::new(Exit::Unsupported, format!("{name}: {why}"));
+        match why {
+            sass_machine::Refused::Foreign(_) => failure.hint("if it is your own code, say --own-code"),
+            _ => failure,
+        }
+    })
+}
+
+/// That a kernel has nothing that is not executed.
+pub(crate) fn executable(loaded: &Loaded<'_>, kernel: &str) -> Result<(), Failure> {
+    let missing = loaded.not_executed(kernel);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let list = missing.join("\n  ");
+    Err(Failure::new(Exit::Unsupported, format!("kernel {kernel} has what is not executed:\n  {list}")))
+}
+
 /// A kernel's parameters, as bits of their size; one that is no register's size is an array of bytes.
-fn layout(program: &Program, kernel: &str) -> Vec<ParameterLayout> {
+pub(crate) fn layout(program: &Program, kernel: &str) -> Vec<ParameterLayout> {
     let layout = program.parameters(kernel).iter().map(|parameter| ParameterLayout {
         name: format!("p{}", parameter.ordinal),
         ty: match parameter.size {
@@ -146,7 +154,7 @@ fn layout(program: &Program, kernel: &str) -> Vec<ParameterLayout> {
     layout.collect()
 }
 
-fn exit_of(kind: &FaultKind) -> Exit {
+pub(crate) fn exit_of(kind: &FaultKind) -> Exit {
     match kind {
         FaultKind::NotExecuted(_) => Exit::Unsupported,
         FaultKind::Block(_)
@@ -161,7 +169,7 @@ fn exit_of(kind: &FaultKind) -> Exit {
     }
 }
 
-fn fault_text(fault: &Fault, text: impl Fn(u64) -> String) -> String {
+pub(crate) fn fault_text(fault: &Fault, text: impl Fn(u64) -> String) -> String {
     format!(
         "error: {}\n  in kernel {}, block {}, warp {}\n  at {:#06x}: {}",
         fault.kind,

@@ -1,0 +1,132 @@
+//! A launch whose warps somebody else chooses, an instruction at a time: whoever has a notion of time.
+//!
+//! Results are there for the next instruction, as in a functional launch. What an instruction touches is told, so that its cost can be
+//! known; `%clock` is what the chooser says.
+
+use crate::cta::Cta;
+use crate::decode::WORD;
+use crate::fault::Fault;
+use crate::grid::{Launch, Loaded, Prepared};
+use crate::touched::Touched;
+
+/// A launch, no CTA of which has begun.
+pub struct Grid<'a> {
+    prepared: Prepared<'a>,
+}
+
+/// A CTA that is somewhere on the way.
+pub struct Resident {
+    cta: Cta,
+}
+
+impl Loaded<'_> {
+    /// A launch to be executed by choice; none of a kernel that is not there.
+    ///
+    /// # Errors
+    /// If its CTAs have more threads or shared memory than there can be.
+    pub fn choose(&self, launch: &Launch<'_>) -> Option<Result<Grid<'_>, Fault>> {
+        let kernel = self.kernel(launch.kernel)?;
+        let launch = Launch { timed: false, ..launch.clone() };
+        Some(self.prepare(kernel, &launch).map(|prepared| Grid { prepared }))
+    }
+}
+
+impl Grid<'_> {
+    /// CTAs along each axis.
+    #[must_use]
+    pub fn extents(&self) -> [u32; 3] {
+        self.prepared.grid
+    }
+
+    /// CTAs in all.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.prepared.count()
+    }
+
+    /// Threads of a CTA.
+    #[must_use]
+    pub fn threads(&self) -> u32 {
+        self.prepared.threads
+    }
+
+    /// Registers of a thread.
+    #[must_use]
+    pub fn registers(&self) -> u32 {
+        self.prepared.kernel.registers as u32
+    }
+
+    /// Bytes of shared memory of a CTA, with those that the system keeps.
+    #[must_use]
+    pub fn shared(&self) -> u64 {
+        self.prepared.shared
+    }
+
+    /// The kernel's code.
+    #[must_use]
+    pub fn words(&self) -> &[u128] {
+        &self.prepared.kernel.words
+    }
+
+    /// Begins a CTA.
+    #[must_use]
+    pub fn begin(&self, number: u64) -> Resident {
+        Resident { cta: self.prepared.cta(number) }
+    }
+
+    /// Executes the next instruction of a warp that can go on, on an SM, at a cycle; which lanes carry it out, and what they touch.
+    ///
+    /// # Errors
+    /// If it faults.
+    pub fn step(
+        &self,
+        resident: &mut Resident,
+        warp: usize,
+        sm: u32,
+        clock: u64,
+        touched: &mut Touched,
+    ) -> Result<u32, Fault> {
+        let cta = &mut resident.cta;
+        let mut around = self.prepared.around();
+        (around.block, around.sm, around.clock) = (cta.block, sm, clock);
+        let active = cta.warps.get(warp).map_or(0, |warp| warp.touches(&around, touched));
+        let block = cta.block;
+        cta.step(warp, &around, self.prepared.memory)
+            .map_err(|stopped| self.prepared.fault(block, stopped))?;
+        Ok(active)
+    }
+
+    /// That a CTA's warps all wait for one another.
+    #[must_use]
+    pub fn deadlock(&self, resident: &Resident) -> Fault {
+        self.prepared.fault(resident.cta.block, resident.cta.deadlock())
+    }
+}
+
+impl Resident {
+    /// Its place in the grid.
+    #[must_use]
+    pub fn block(&self) -> [u32; 3] {
+        self.cta.block
+    }
+
+    /// Its warps.
+    #[must_use]
+    pub fn warps(&self) -> usize {
+        self.cta.warps.len()
+    }
+
+    /// The number of the instruction that a warp would execute next; none if it waits at a barrier, or has exited.
+    pub fn next(&mut self, warp: usize) -> Option<usize> {
+        self.cta.warps.get_mut(warp)?.next()
+    }
+
+    /// Whether a warp has exited.
+    #[must_use]
+    pub fn has_exited(&self, warp: usize) -> bool {
+        self.cta.warps.get(warp).is_none_or(crate::warp::Warp::has_exited)
+    }
+}
+
+/// Bytes of an instruction.
+pub const BYTES: u64 = WORD as u64;

@@ -1,0 +1,108 @@
+//! What the model must know of a kernel's instructions, found once.
+
+use crate::device::{Device, Throttle};
+use sass::effects::Register;
+use sass::hazards::Issue;
+use sass::latency::Class;
+use sass::{Arch, Control, Instruction};
+use sass_machine::BYTES;
+
+/// A launch that cannot be modelled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unmodelled {
+    /// An opcode that the device says nothing of.
+    #[error("the device's file says nothing of `{0}`")]
+    Opcode(String),
+    /// There is no such kernel.
+    #[error("there is no kernel `{0}`")]
+    Kernel(String),
+    /// No latencies, without which no scoreboard is known.
+    #[error("no latencies were measured for this architecture")]
+    Latencies,
+    /// A CTA that fits no SM.
+    #[error("an SM of the device has no room for a CTA: {0} are too few")]
+    Resources(&'static str),
+}
+
+/// An instruction.
+#[derive(Clone, Debug)]
+pub(crate) struct Code {
+    pub(crate) control: Control,
+    /// Scoreboards that it waits for, and how many may still hold each.
+    pub(crate) waits: Vec<(usize, usize)>,
+    /// Pipes, of which one takes it, and for how long.
+    pub(crate) pipes: Vec<usize>,
+    pub(crate) interval: u64,
+    /// Cycles to a result that a scoreboard guards; of an access, if the L1 has it and nothing is in the way.
+    pub(crate) latency: u64,
+    /// Rounds of the unit for memory, if it is no access.
+    pub(crate) rounds: u64,
+    pub(crate) throttle: Throttle,
+    /// Control goes elsewhere behind it, if any lane carries it out.
+    pub(crate) turns: bool,
+    /// Warps wait for one another there.
+    pub(crate) is_barrier: bool,
+    /// It reads registers, for which it waits until those of the instruction before have been read.
+    pub(crate) reads: bool,
+    /// Operands beyond the first of the fullest bank of registers.
+    pub(crate) conflicts: u64,
+    /// It holds the scoreboards that it names: what has a fixed latency does not.
+    pub(crate) holds: bool,
+    /// Its access goes around the L1.
+    pub(crate) is_strong: bool,
+}
+
+/// The kernel's instructions; none for a word that is none, which faults where it is executed.
+pub(crate) fn of(words: &[u128], device: &Device) -> Result<Vec<Option<Code>>, Unmodelled> {
+    let latencies = sass::latency::table(90).ok_or(Unmodelled::Latencies)?;
+    let banks = device.parameters.banks;
+    let mut kept: Vec<(usize, Register)> = Vec::new();
+    words
+        .iter()
+        .enumerate()
+        .map(|(index, &word)| {
+            let Some(instruction) = sass::decode(Arch::Sm90, word) else { return Ok(None) };
+            let issue = Issue::of(&instruction, index as u64 * BYTES, latencies);
+            let mut text = String::new();
+            instruction.print(0, &mut text);
+            let head = Instruction::head(&text);
+            let group = device.opcodes(head).ok_or_else(|| Unmodelled::Opcode(head.to_owned()))?;
+            let conflicts = conflicts(&issue, &kept, banks);
+            kept.clear();
+            kept.extend(
+                issue.slots().iter().filter(|slot| slot.2).map(|&(slot, register, _)| (slot, register)),
+            );
+            Ok(Some(Code {
+                control: issue.control,
+                waits: issue.waits().to_vec(),
+                throttle: device.pipes[group.pipes[0]].throttle,
+                pipes: group.pipes.clone(),
+                interval: group.interval,
+                latency: group.latency,
+                rounds: group.rounds,
+                turns: issue.turns(),
+                is_barrier: head.split('.').next() == Some("BAR"),
+                reads: !issue.slots().is_empty(),
+                conflicts,
+                holds: !matches!(issue.class, Some(Class::Fixed(_))),
+                is_strong: head.contains(".STRONG"),
+            }))
+        })
+        .collect()
+}
+
+/// How many operands the fullest bank has to read beyond the one that it gives in a cycle: those that were kept are not read, nor one
+/// twice.
+fn conflicts(issue: &Issue, kept: &[(usize, Register)], banks: u64) -> u64 {
+    let mut read: Vec<u64> = Vec::new();
+    let mut seen: Vec<Register> = Vec::new();
+    for &(slot, register, _) in issue.slots() {
+        let Register::Vector(number) = register else { continue };
+        if number != 255 && !kept.contains(&(slot, register)) && !seen.contains(&register) {
+            seen.push(register);
+            read.push(u64::from(number) % banks);
+        }
+    }
+    let fullest = (0..banks).map(|bank| read.iter().filter(|&&of| of == bank).count() as u64).max();
+    fullest.unwrap_or(0).saturating_sub(1)
+}

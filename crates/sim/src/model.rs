@@ -1,0 +1,165 @@
+//! A launch from its beginning to its end: CTAs to SMs, SMs in the order of time.
+
+use crate::code::{self, Unmodelled};
+use crate::counters::{Counters, Line};
+use crate::device::{Device, Parameters};
+use crate::memory::{Rate, Shared};
+use crate::placement::{self, Occupancy};
+use crate::report::{Report, Span};
+use crate::sm::{Ended, Kernel, Sm, World};
+use sass_machine::{Fault, Launch, Loaded};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Why a launch has no cycles.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// It is not modelled.
+    #[error(transparent)]
+    Unmodelled(#[from] Unmodelled),
+    /// It faults.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// It takes more instructions than it may.
+    #[error("the launch's budget of instructions is spent")]
+    Budget,
+}
+
+/// Shared memory that an SM of compute capability 9.0 can be given, in KiB: the rest is the L1's (CUDA programming guide).
+const CARVED: [u64; 10] = [0, 8, 16, 32, 64, 100, 132, 164, 196, 228];
+
+/// What shared memory leaves to the L1.
+fn l1(of: &Parameters, used: u64) -> u64 {
+    let carved = CARVED.iter().map(|kib| kib << 10).find(|&carved| carved >= used);
+    of.l1_and_shared.saturating_sub(carved.unwrap_or(of.shared))
+}
+
+/// Executes a launch, and counts its cycles.
+///
+/// # Errors
+/// If the kernel is not there or has what the device's file says nothing of; if it faults; if it takes more instructions than it may.
+pub fn simulate(loaded: &Loaded<'_>, launch: &Launch<'_>, device: &Device) -> Result<Report, Failure> {
+    let missing = || Unmodelled::Kernel(launch.kernel.to_owned());
+    let grid = loaded.choose(launch).ok_or_else(missing)??;
+    let code = code::of(grid.words(), device)?;
+    let occupancy = Occupancy::of(&grid, &device.parameters);
+    if occupancy.ctas == 0 {
+        return Err(Unmodelled::Resources(occupancy.limit()).into());
+    }
+    let kernel = Kernel { grid: &grid, device, code: &code };
+    let mut run = Run::new(&kernel, &occupancy);
+    run.first_wave(occupancy.ctas);
+    let cycles = run.to_the_end(launch.budget)?;
+    let Run { world, spans, .. } = run;
+    let World { counters, lines, .. } = world;
+    Ok(Report {
+        kernel: launch.kernel.to_owned(),
+        grid: launch.grid,
+        block: launch.block,
+        cycles,
+        counters,
+        lines,
+        spans,
+        occupancy,
+    })
+}
+
+/// A launch under way.
+struct Run<'a> {
+    kernel: &'a Kernel<'a>,
+    world: World,
+    sms: Vec<Sm>,
+    /// When each SM has something to do; and all of that in order, with what does not hold any more.
+    due: Vec<Option<u64>>,
+    order: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Since when each SM has had a CTA.
+    busy: Vec<Option<u64>>,
+    /// CTAs that have not begun, and how fast they do.
+    next: u64,
+    placed: Rate,
+    spans: Vec<Span>,
+}
+
+impl<'a> Run<'a> {
+    fn new(kernel: &'a Kernel<'a>, occupancy: &Occupancy) -> Self {
+        let device = &kernel.device.parameters;
+        let sms = device.sms.min(1 << 12) as usize;
+        let count = kernel.grid.count();
+        let places = occupancy.ctas as usize;
+        let at_once = occupancy.ctas.min(count.div_ceil(sms as u64));
+        let l1 = l1(device, occupancy.shared * at_once);
+        Self {
+            kernel,
+            world: World {
+                memory: Shared::new(device),
+                counters: Counters { ctas: count, ..Counters::default() },
+                lines: vec![Line::default(); kernel.code.len()],
+            },
+            sms: (0..sms).map(|number| Sm::new(number as u32, kernel, places, l1)).collect(),
+            due: vec![None; sms],
+            order: BinaryHeap::new(),
+            busy: vec![None; sms],
+            next: 0,
+            placed: Rate::new(device.place),
+            spans: Vec::new(),
+        }
+    }
+
+    /// The next CTA begins in a place of an SM, not before a cycle.
+    fn begin(&mut self, sm: usize, place: usize, now: u64) {
+        if self.next == self.kernel.grid.count() {
+            return;
+        }
+        let begins = self.placed.serve(now, 1);
+        self.sms[sm].begin(self.kernel, place, self.next, begins);
+        self.next += 1;
+        self.busy[sm].get_or_insert(begins);
+        if self.due[sm].is_none_or(|due| begins < due) {
+            self.due[sm] = Some(begins);
+            self.order.push(Reverse((begins, sm)));
+        }
+    }
+
+    fn first_wave(&mut self, places: u64) {
+        let sms = self.sms.len() as u64;
+        for number in 0..self.kernel.grid.count().min(sms * places) {
+            let sm = placement::first(number, sms) as usize;
+            self.begin(sm, (number / sms) as usize, self.kernel.device.parameters.launch);
+        }
+    }
+
+    /// The cycles until the launch has ended.
+    fn to_the_end(&mut self, budget: u64) -> Result<u64, Failure> {
+        let parameters = &self.kernel.device.parameters;
+        let mut ended: Vec<Ended> = Vec::new();
+        let mut last = parameters.launch;
+        while let Some(Reverse((now, sm))) = self.order.pop() {
+            if self.due[sm] != Some(now) {
+                continue;
+            }
+            if self.world.counters.instructions > budget {
+                return Err(Failure::Budget);
+            }
+            last = now;
+            self.due[sm] = self.sms[sm].cycle(self.kernel, &mut self.world, now, &mut ended)?;
+            for Ended { place, block, begun } in ended.drain(..) {
+                self.spans.push(Span { sm: sm as u32, place: place as u32, block, begun, ended: now + 1 });
+                self.begin(sm, place, now + parameters.replace);
+            }
+            match self.due[sm] {
+                Some(due) => self.order.push(Reverse((due, sm))),
+                None if self.sms[sm].is_busy() => {
+                    let deadlock = self.sms[sm].deadlock(self.kernel);
+                    return Err(deadlock.map_or(Failure::Budget, Failure::Fault));
+                }
+                None => {}
+            }
+            if !self.sms[sm].is_busy()
+                && let Some(since) = self.busy[sm].take()
+            {
+                self.world.counters.active += now + 1 - since;
+            }
+        }
+        Ok(last + 1 + parameters.drain)
+    }
+}

@@ -1,0 +1,47 @@
+//! Which CTAs an SM has at once, and which SM a CTA goes to.
+
+use crate::device::Parameters;
+use sass_machine::{Grid, LANES};
+
+/// How many CTAs of a launch an SM has room for, and by what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Occupancy {
+    /// CTAs at once.
+    pub ctas: u64,
+    /// Warps of a CTA.
+    pub warps: u64,
+    /// Bytes of shared memory of a CTA, as they are given.
+    pub shared: u64,
+    /// By each resource the CTAs that there would be room for.
+    pub limits: [(&'static str, u64); 4],
+}
+
+impl Occupancy {
+    /// That of a launch.
+    pub(crate) fn of(grid: &Grid<'_>, device: &Parameters) -> Self {
+        let warps = u64::from(grid.threads()).div_ceil(LANES as u64);
+        let registers = (u64::from(grid.registers()) * LANES as u64).next_multiple_of(device.register_unit);
+        // Each sub-core has registers of its own.
+        let of_sub_core = device.registers / device.sub_cores / registers.max(1);
+        let shared = grid.shared().next_multiple_of(device.shared_unit);
+        let limits = [
+            ("warps", device.warps / warps.max(1)),
+            ("registers", of_sub_core / warps.div_ceil(device.sub_cores).max(1)),
+            ("shared memory", device.shared / shared.max(1)),
+            ("CTAs", device.ctas),
+        ];
+        let ctas = limits.iter().map(|(_, limit)| *limit).min().unwrap_or(0);
+        Self { ctas, warps, shared, limits }
+    }
+
+    /// The resource that leaves no room for more.
+    #[must_use]
+    pub fn limit(&self) -> &'static str {
+        self.limits.iter().min_by_key(|(_, limit)| *limit).map_or("", |(name, _)| name)
+    }
+}
+
+/// The SM that a first wave's CTA goes to: all SMs get one before any gets another.
+pub(crate) fn first(number: u64, sms: u64) -> u64 {
+    number % sms
+}

@@ -1,0 +1,368 @@
+//! A streaming multiprocessor: sub-cores that issue an instruction a cycle each, pipes, the unit for memory that they share, its CTAs.
+
+use crate::code::Code;
+use crate::counters::{Counters, Line, Stall};
+use crate::device::{Device, Parameters, Throttle};
+use crate::fetch::Fetch;
+use crate::memory::{Private, Request, Shared, Touch, lines, rounds};
+use crate::warp::Warp;
+use sass_machine::{Fault, Grid, LANES, Memory, Resident, Touched, Way};
+use std::collections::VecDeque;
+
+/// A CTA that is here.
+struct Cta {
+    resident: Resident,
+    /// Warps that have not exited.
+    left: usize,
+    begun: u64,
+    /// Where its lanes' local memory is, for caches.
+    local: u64,
+}
+
+/// One of the quarters.
+struct SubCore {
+    /// In the order in which they came.
+    warps: Vec<Warp>,
+    /// When each pipe takes the next instruction; of pipes that are shared the SM knows.
+    pipes: Vec<u64>,
+    /// When operands of the next instruction can be read.
+    dispatch: u64,
+    /// When the unit for memory takes each access that waits for it, and when the way there is free.
+    queue: VecDeque<u64>,
+    port: u64,
+    /// The warp that was issued last: its CTA's place and its number.
+    last: Option<(usize, usize)>,
+}
+
+/// What stays the same for all of a launch.
+pub(crate) struct Kernel<'a> {
+    pub(crate) grid: &'a Grid<'a>,
+    pub(crate) device: &'a Device,
+    pub(crate) code: &'a [Option<Code>],
+}
+
+/// What all SMs change.
+pub(crate) struct World {
+    pub(crate) memory: Shared,
+    pub(crate) counters: Counters,
+    pub(crate) lines: Vec<Line>,
+}
+
+/// A CTA that has ended.
+pub(crate) struct Ended {
+    /// The place where it was.
+    pub(crate) place: usize,
+    pub(crate) block: [u32; 3],
+    pub(crate) begun: u64,
+}
+
+/// The SM.
+pub(crate) struct Sm {
+    number: u32,
+    sub_cores: Vec<SubCore>,
+    pipes: Vec<u64>,
+    ctas: Vec<Option<Cta>>,
+    fetch: Fetch,
+    private: Private,
+    /// When the unit for memory takes the next access.
+    lsu: u64,
+    /// Scratch.
+    touched: Touched,
+    touches: Vec<Touch>,
+}
+
+/// Bytes of local memory that a lane has, at most: those of CTAs lie so far apart for caches.
+const LOCAL: u64 = 1 << 19;
+
+impl Sm {
+    pub(crate) fn new(number: u32, kernel: &Kernel<'_>, places: usize, l1: u64) -> Self {
+        let device = kernel.device;
+        let sub_core = || SubCore {
+            warps: Vec::new(),
+            pipes: vec![0; device.pipes.len()],
+            dispatch: 0,
+            queue: VecDeque::new(),
+            port: 0,
+            last: None,
+        };
+        Self {
+            number,
+            sub_cores: (0..device.parameters.sub_cores).map(|_| sub_core()).collect(),
+            pipes: vec![0; device.pipes.len()],
+            ctas: (0..places).map(|_| None).collect(),
+            fetch: Fetch::new(&device.parameters, kernel.code.len()),
+            private: Private::new(&device.parameters, l1),
+            lsu: 0,
+            touched: Touched::default(),
+            touches: Vec::new(),
+        }
+    }
+
+    /// Begins a CTA in a place, at a cycle.
+    pub(crate) fn begin(&mut self, kernel: &Kernel<'_>, place: usize, number: u64, now: u64) {
+        let mut resident = kernel.grid.begin(number);
+        let count = self.sub_cores.len();
+        for warp in 0..resident.warps() {
+            let mut timed = Warp::new(place, warp, now);
+            Self::resume(kernel, &mut self.fetch, &mut resident, &mut timed, now);
+            self.sub_cores[warp % count].warps.push(timed);
+        }
+        // No other memory is so far up.
+        let local = (1 << 60) + (u64::from(self.number) << 40) + place as u64 * LOCAL * LANES as u64 * 32;
+        self.ctas[place] = Some(Cta { left: resident.warps(), resident, begun: now, local });
+    }
+
+    /// Whether a CTA is here.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.ctas.iter().any(Option::is_some)
+    }
+
+    /// That its warps all wait for one another, if a CTA is here.
+    pub(crate) fn deadlock(&self, kernel: &Kernel<'_>) -> Option<Fault> {
+        let cta = self.ctas.iter().flatten().next()?;
+        Some(kernel.grid.deadlock(&cta.resident))
+    }
+
+    /// A cycle: each sub-core issues what it can. When there is something to do again; the CTAs that have ended.
+    pub(crate) fn cycle(
+        &mut self,
+        kernel: &Kernel<'_>,
+        world: &mut World,
+        now: u64,
+        ended: &mut Vec<Ended>,
+    ) -> Result<Option<u64>, Fault> {
+        for core in 0..self.sub_cores.len() {
+            if let Some(at) = self.choose(kernel, core, now) {
+                self.issue(kernel, world, core, at, now, ended)?;
+            }
+        }
+        Ok((0..self.sub_cores.len()).filter_map(|core| self.due(kernel, core, now + 1)).min())
+    }
+
+    /// When a pipe takes an instruction, and which: of those that would, the first that is free.
+    fn pipe(&self, core: usize, kernel: &Kernel<'_>, code: &Code) -> (u64, usize) {
+        let free = |&pipe: &usize| match kernel.device.pipes[pipe].is_shared {
+            true => self.pipes[pipe],
+            false => self.sub_cores[core].pipes[pipe],
+        };
+        let free = code.pipes.iter().map(|pipe| (free(pipe), *pipe));
+        let (mut at, pipe) = free.min_by_key(|(at, _)| *at).unwrap_or((0, 0));
+        if code.throttle == Throttle::Mio {
+            let queue = &self.sub_cores[core].queue;
+            let most = kernel.device.parameters.queue as usize;
+            // A place becomes free when the unit takes the access that is so many before.
+            at = at.max(queue.len().checked_sub(most).map_or(0, |behind| queue[behind]));
+        }
+        (at, pipe)
+    }
+
+    /// When a warp can be issued, as things stand.
+    fn ready(&self, kernel: &Kernel<'_>, core: usize, warp: &Warp) -> Option<u64> {
+        let place = warp.next?;
+        let Some(code) = kernel.code.get(place).and_then(Option::as_ref) else { return Some(warp.ready) };
+        let dispatch = if code.reads { self.sub_cores[core].dispatch } else { 0 };
+        Some(warp.ready.max(dispatch).max(self.pipe(core, kernel, code).0))
+    }
+
+    fn due(&self, kernel: &Kernel<'_>, core: usize, now: u64) -> Option<u64> {
+        let warps = self.sub_cores[core].warps.iter();
+        warps.filter_map(|warp| self.ready(kernel, core, warp)).min().map(|ready| ready.max(now))
+    }
+
+    /// The warp that is issued: the one before goes on unless it yields, else the one that came first.
+    fn choose(&self, kernel: &Kernel<'_>, core: usize, now: u64) -> Option<usize> {
+        let sub_core = &self.sub_cores[core];
+        let can = |warp: &Warp| {
+            warp.next.is_some()
+                && warp.ready <= now
+                && self.ready(kernel, core, warp).is_some_and(|ready| ready <= now)
+        };
+        let is_last = |warp: &Warp| sub_core.last == Some((warp.cta, warp.number));
+        let last = sub_core.warps.iter().position(is_last);
+        if let Some(last) = last.filter(|&at| !sub_core.warps[at].yields && can(&sub_core.warps[at])) {
+            return Some(last);
+        }
+        let others = sub_core.warps.iter().enumerate().filter(|(at, _)| Some(*at) != last);
+        others
+            .filter(|(_, warp)| can(warp))
+            .map(|(at, _)| at)
+            .next()
+            .or(last.filter(|&at| can(&sub_core.warps[at])))
+    }
+
+    fn issue(
+        &mut self,
+        kernel: &Kernel<'_>,
+        world: &mut World,
+        core: usize,
+        at: usize,
+        now: u64,
+        ended: &mut Vec<Ended>,
+    ) -> Result<(), Fault> {
+        let Kernel { grid, device, code } = kernel;
+        let parameters = &device.parameters;
+        let warp = &self.sub_cores[core].warps[at];
+        let (cta, number, Some(place)) = (warp.cta, warp.number, warp.next) else { return Ok(()) };
+        let Some(resident) = self.ctas[cta].as_mut().map(|cta| &mut cta.resident) else { return Ok(()) };
+        let active = grid.step(resident, number, self.number, now, &mut self.touched)?;
+        // A word that is no instruction has faulted.
+        let Some(code) = code.get(place).and_then(Option::as_ref) else { return Ok(()) };
+
+        let (free, pipe) = self.pipe(core, kernel, code);
+        let throttle = match code.throttle {
+            Throttle::Math => Stall::MathPipeThrottle,
+            Throttle::Mio => Stall::MioThrottle,
+        };
+        let line = &mut world.lines[place];
+        line.warps += 1;
+        line.threads += u64::from(active.count_ones());
+        world.counters.instructions += 1;
+        world.counters.threads += u64::from(active.count_ones());
+        let sub_core = &mut self.sub_cores[core];
+        let dispatch = if code.reads { sub_core.dispatch } else { 0 };
+        sub_core.warps[at].account(now, (free, throttle), dispatch, &mut line.stalls);
+        match device.pipes[pipe].is_shared {
+            true => self.pipes[pipe] = now + code.interval,
+            false => sub_core.pipes[pipe] = now + code.interval,
+        }
+        sub_core.dispatch = sub_core.dispatch.max(now + 1 + code.conflicts * parameters.bank_conflict);
+        sub_core.last = Some((cta, number));
+
+        let done = self.perform(parameters, world, core, cta, code, now);
+        let warp = &mut self.sub_cores[core].warps[at];
+        warp.issued(now, code, if active == 0 { 0 } else { parameters.branch });
+        for (board, ends) in
+            [(code.control.read_scoreboard, done.taken), (code.control.write_scoreboard, done.ends)]
+        {
+            if let Some(board) = board.filter(|_| code.holds) {
+                warp.hold(board, now, ends, done.stall);
+            }
+        }
+        warp.next = None;
+        self.follow(kernel, world, core, at, now, code.is_barrier, ended);
+        Ok(())
+    }
+
+    /// What an instruction's operands and results wait for.
+    fn perform(
+        &mut self,
+        parameters: &Parameters,
+        world: &mut World,
+        core: usize,
+        cta: usize,
+        code: &Code,
+        now: u64,
+    ) -> Done {
+        let touched = &self.touched;
+        let is_access = touched.lanes != 0 && touched.memory != Memory::Constant;
+        if !is_access && code.rounds == 0 {
+            let ends = now + code.latency;
+            return Done {
+                taken: now + code.interval.min(code.latency),
+                ends,
+                stall: Stall::ShortScoreboard,
+            };
+        }
+        let sub_core = &mut self.sub_cores[core];
+        while sub_core.queue.front().is_some_and(|&taken| taken <= now) {
+            sub_core.queue.pop_front();
+        }
+        let begin = self.lsu.max(sub_core.port).max(now + parameters.lsu);
+        sub_core.queue.push_back(begin);
+        let hit = code.latency.saturating_sub(parameters.lsu);
+        let counters = &mut world.counters;
+        let mut serve = |rounds: u64| {
+            self.lsu = begin + rounds;
+            sub_core.port = begin + rounds * parameters.port;
+            // The last round is as long under way as a single one.
+            let ends = sub_core.port.saturating_sub(parameters.port) + hit;
+            Done { taken: begin, ends, stall: Stall::ShortScoreboard }
+        };
+        if !is_access {
+            return serve(code.rounds);
+        }
+        match touched.memory {
+            Memory::Shared | Memory::Constant => {
+                let (rounds, ideal) = rounds(touched);
+                match touched.way {
+                    Way::Load => {
+                        counters.shared_load += rounds;
+                        counters.load_conflicts += rounds - ideal;
+                    }
+                    Way::Store | Way::Atomic | Way::Reduction => {
+                        counters.shared_store += rounds;
+                        counters.store_conflicts += rounds - ideal;
+                    }
+                }
+                serve(rounds)
+            }
+            Memory::Global | Memory::Local => {
+                let local = self.ctas[cta].as_ref().map_or(0, |cta| cta.local);
+                lines(touched, local, &mut self.touches);
+                let is_local = touched.memory == Memory::Local;
+                counters.load_requests += u64::from(touched.way == Way::Load && !is_local);
+                let request = Request { way: touched.way, is_strong: code.is_strong, is_local, hit };
+                let (next, ends) =
+                    self.private.access(&mut world.memory, request, &self.touches, begin, counters);
+                self.lsu = next.max(begin + 1);
+                sub_core.port = begin + self.touches.len() as u64 * parameters.port;
+                Done { taken: begin, ends, stall: Stall::LongScoreboard }
+            }
+        }
+    }
+
+    /// What comes behind an instruction that was issued: the next one, or a barrier, or the end of the warp, or of its CTA.
+    fn follow(
+        &mut self,
+        kernel: &Kernel<'_>,
+        world: &mut World,
+        core: usize,
+        at: usize,
+        now: u64,
+        is_barrier: bool,
+        ended: &mut Vec<Ended>,
+    ) {
+        let warp = &self.sub_cores[core].warps[at];
+        let (place, number) = (warp.cta, warp.number);
+        let Some(cta) = &mut self.ctas[place] else { return };
+        let has_exited = cta.resident.has_exited(number);
+        if has_exited {
+            self.sub_cores[core].warps.remove(at);
+            cta.left -= 1;
+            world.counters.resident += now + 1 - cta.begun;
+        }
+        if cta.left == 0 {
+            ended.push(Ended { place, block: cta.resident.block(), begun: cta.begun });
+            self.ctas[place] = None;
+            return;
+        }
+        if !has_exited && !is_barrier {
+            let warp = &mut self.sub_cores[core].warps[at];
+            Self::resume(kernel, &mut self.fetch, &mut cta.resident, warp, now);
+            return;
+        }
+        // An arrival or an exit may let all go on who wait.
+        let freed = now + kernel.device.parameters.barrier;
+        for core in &mut self.sub_cores {
+            for warp in core.warps.iter_mut().filter(|warp| warp.cta == place && warp.next.is_none()) {
+                warp.release(freed);
+                Self::resume(kernel, &mut self.fetch, &mut cta.resident, warp, now);
+            }
+        }
+    }
+
+    /// A warp's next instruction, if it has one now.
+    fn resume(kernel: &Kernel<'_>, fetch: &mut Fetch, resident: &mut Resident, warp: &mut Warp, now: u64) {
+        if let Some(next) = resident.next(warp.number) {
+            let fetched = fetch.ready(next, now);
+            warp.settle(next, kernel.code.get(next).and_then(Option::as_ref), fetched);
+        }
+    }
+}
+
+/// When an instruction's operands have been taken, its results are there, and what waits for them is held back by.
+struct Done {
+    taken: u64,
+    ends: u64,
+    stall: Stall,
+}

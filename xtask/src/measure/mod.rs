@@ -1,0 +1,296 @@
+//! `cargo xtask measure`: micro-benchmarks of a real GPU, from which the parameters of the cycle model come.
+//!
+//! | file | what it knows |
+//! | --- | --- |
+//! | `probe` | what a micro-benchmark is |
+//! | `pipes`, `memory`, `launch` | the micro-benchmarks, by what they ask |
+//! | `placed` | one in a memory |
+//! | `silicon`, `model` | one on a GPU, and in the model |
+//! | `validation` | kernels that the model is compared with |
+//!
+//! Kernels are assembled by our own assembler. What a GPU answered goes to text files as it is: clocks' differences, a line a launch and
+//! round. The parameters in `crates/sim/devices` name the file that they were read from. `--model` runs the same probes and kernels in the
+//! model, and compares.
+
+mod launch;
+mod memory;
+mod model;
+mod pipes;
+mod placed;
+mod probe;
+mod silicon;
+mod validation;
+
+use anyhow::{Context, Result, ensure};
+use placed::Left;
+use probe::{Probe, ROUNDS};
+use real_gpu::Gpu;
+use silicon::OnGpu;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::PathBuf;
+
+/// What is measured.
+#[derive(clap::Args)]
+pub(crate) struct Choice {
+    /// Where the tables go.
+    folder: PathBuf,
+    /// What to measure; without it everything.
+    #[arg(long, value_enum)]
+    only: Vec<Family>,
+    /// Begins with the micro-benchmark of this number: behind one that has killed the context.
+    #[arg(long, default_value_t = 0)]
+    from: usize,
+    /// The cubins of the kernels to validate with.
+    #[arg(long)]
+    kernels: Option<PathBuf>,
+    /// Makes those cubins, and measures nothing.
+    #[arg(long, requires = "kernels")]
+    prepare: bool,
+    /// The compiler of their sources.
+    #[arg(long, default_value = "clang-22")]
+    compiler: PathBuf,
+    /// Launches each kernel a single time, for a profiler that looks on.
+    #[arg(long)]
+    once: bool,
+    /// Runs it in the model of this device instead, and compares with the tables in the folder.
+    #[arg(long, conflicts_with = "once")]
+    model: Option<String>,
+    /// Changes numbers of the model's device.
+    #[arg(long, requires = "model")]
+    set: Vec<String>,
+    /// Only these kernels of the validation.
+    #[arg(long, requires = "model")]
+    kernel: Vec<String>,
+    /// Streaming multiprocessors of the device.
+    #[arg(long, default_value_t = 132)]
+    sms: u32,
+}
+
+/// Micro-benchmarks that go to one table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Family {
+    /// How often pipes take instructions.
+    Issue,
+    /// How long results take; barriers, branches, fetching.
+    Latency,
+    /// Shared memory and its banks.
+    Shared,
+    /// Chases of pointers through the levels of memory.
+    Chase,
+    /// Bytes a cycle from each level.
+    Throughput,
+    /// Loads under way at once.
+    Depth,
+    /// Which SM a CTA goes to.
+    Placement,
+    /// The SM's clock.
+    Clock,
+    /// An empty kernel.
+    Launch,
+    /// Kernels that the model is compared with.
+    Validation,
+}
+
+const FAMILIES: [Family; 10] = [
+    Family::Issue,
+    Family::Latency,
+    Family::Shared,
+    Family::Chase,
+    Family::Throughput,
+    Family::Depth,
+    Family::Placement,
+    Family::Clock,
+    Family::Launch,
+    Family::Validation,
+];
+
+/// Launches of a micro-benchmark.
+const LAUNCHES: usize = 2;
+
+impl Choice {
+    fn families(&self) -> impl Iterator<Item = Family> {
+        FAMILIES.into_iter().filter(|family| self.only.is_empty() || self.only.contains(family))
+    }
+}
+
+impl Family {
+    /// The name of its table.
+    fn file(self) -> String {
+        format!("{self:?}.csv").to_lowercase()
+    }
+
+    fn probes(self, sms: u32) -> Vec<Probe> {
+        match self {
+            Self::Issue => pipes::issue(),
+            Self::Latency => pipes::latency(),
+            Self::Shared => pipes::shared(),
+            Self::Chase => memory::chase(),
+            Self::Throughput => memory::throughput(sms),
+            Self::Depth => memory::depth(),
+            Self::Placement => launch::placement(sms),
+            Self::Clock => launch::clock(sms),
+            Self::Launch => [1, sms / 2, sms, 8 * sms, 32 * sms, 256 * sms]
+                .into_iter()
+                .flat_map(|grid| [32, 256, 1024].map(|block| launch::empty().grid(grid).block(block)))
+                .collect(),
+            Self::Validation => Vec::new(),
+        }
+    }
+
+    fn head(self) -> &'static str {
+        match self {
+            Self::Placement => "probe,of_an_sm,cta,sm,nanoseconds,begin,end\n",
+            Self::Launch => "grid,block,repeat,launches,nanoseconds\n",
+            Self::Clock => "probe,grid,cta,cycles,nanoseconds\n",
+            Self::Validation => "",
+            Self::Issue | Self::Latency | Self::Shared | Self::Chase | Self::Throughput | Self::Depth => {
+                "probe,variable,grid,block,count,launch,round,span,least,most\n"
+            }
+        }
+    }
+
+    /// The lines of a probe.
+    fn lines(self, placed: &OnGpu<'_>, probe: &Probe) -> Result<String> {
+        let mut lines = String::new();
+        let Probe { name, variable, grid, block, count, .. } = probe;
+        match self {
+            Self::Placement => {
+                let warps = probe.block.div_ceil(32) as usize;
+                for (cta, left) in placed.run()?.iter().step_by(warps).enumerate() {
+                    let (begin, end) = (left.rounds[0].0, left.rounds[ROUNDS - 1].1);
+                    writeln!(lines, "{name},{variable},{cta},{},{},{begin},{end}", left.sm, left.own)?;
+                }
+            }
+            Self::Clock => {
+                for (cta, left) in placed.run()?.iter().enumerate() {
+                    let (begin, end) = left.rounds[ROUNDS - 1];
+                    writeln!(lines, "{name},{grid},{cta},{},{}", end.wrapping_sub(begin), left.own)?;
+                }
+            }
+            Self::Launch => {
+                placed.time(10)?;
+                for repeat in 0..5 {
+                    for launches in [1, 100] {
+                        writeln!(lines, "{grid},{block},{repeat},{launches},{:.0}", placed.time(launches)?)?;
+                    }
+                }
+            }
+            Self::Issue
+            | Self::Latency
+            | Self::Shared
+            | Self::Chase
+            | Self::Throughput
+            | Self::Depth
+            | Self::Validation => {
+                for launch in 0..LAUNCHES {
+                    let left = placed.run()?;
+                    for round in 0..ROUNDS {
+                        let Cycles { span, least, most } = cycles(&left, round);
+                        writeln!(
+                            lines,
+                            "{name},{variable},{grid},{block},{count},{launch},{round},{span},{least},{most}"
+                        )?;
+                    }
+                }
+            }
+        }
+        Ok(lines)
+    }
+}
+
+/// What a round took: on the SM that took longest from its first warp's beginning to its last one's end, and the warps by themselves.
+struct Cycles {
+    span: u32,
+    least: u32,
+    most: u32,
+}
+
+fn cycles(left: &[Left], round: usize) -> Cycles {
+    let mut of_sm: BTreeMap<u32, (u32, i32, i32)> = BTreeMap::new();
+    let (mut least, mut most) = (u32::MAX, 0);
+    for warp in left {
+        let (begin, end) = warp.rounds[round];
+        let taken = end.wrapping_sub(begin);
+        (least, most) = (least.min(taken), most.max(taken));
+        // Clocks go around; differences to one of them do not.
+        let (origin, first, last) = of_sm.entry(warp.sm).or_insert((begin, 0, i32::MIN));
+        *first = (*first).min(begin.wrapping_sub(*origin) as i32);
+        *last = (*last).max(end.wrapping_sub(*origin) as i32);
+    }
+    let spans = of_sm.values().map(|(_, first, last)| last.wrapping_sub(*first) as u32);
+    Cycles { span: spans.max().unwrap_or(0), least, most }
+}
+
+pub(crate) fn run(choice: &Choice) -> Result<()> {
+    if let (true, Some(kernels)) = (choice.prepare, &choice.kernels) {
+        // What cannot be assembled is better known before a GPU is there.
+        let probes = FAMILIES.iter().flat_map(|family| family.probes(choice.sms));
+        let wrong: Vec<String> = probes
+            .filter_map(|probe| placed::assemble(&probe).err())
+            .map(|error| error.to_string())
+            .collect();
+        ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+        return validation::prepare(&choice.compiler, kernels);
+    }
+    if let Some(name) = &choice.model {
+        return in_model(choice, name);
+    }
+    fs::create_dir_all(&choice.folder)?;
+    let gpu = Gpu::open()?;
+    let (major, minor) = gpu.driver_version();
+    fs::write(choice.folder.join("device.txt"), format!("{}, driver of CUDA {major}.{minor}\n", gpu.name()))?;
+    for family in choice.families() {
+        let path = choice.folder.join(family.file());
+        if family == Family::Validation {
+            if let Some(kernels) = &choice.kernels {
+                fs::write(path, validation::time(&gpu, kernels, choice.once)?)?;
+            }
+            continue;
+        }
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        if choice.from == 0 {
+            file.write_all(family.head().as_bytes())?;
+        }
+        for (number, probe) in family.probes(choice.sms).iter().enumerate().skip(choice.from) {
+            // Whoever starts this anew behind a fault reads the last number.
+            println!("{number} {} {}", probe.name, probe.variable);
+            let placed = OnGpu::new(&gpu, probe)?;
+            if choice.once {
+                placed.time(1)?;
+                continue;
+            }
+            file.write_all(family.lines(&placed, probe)?.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// Compares the model with a GPU's tables.
+fn in_model(choice: &Choice, name: &str) -> Result<()> {
+    let mut device = sim::Device::named(name)?;
+    choice.set.iter().try_for_each(|change| device.set(change))?;
+    for family in choice.families() {
+        let table =
+            |file: &str| fs::read_to_string(choice.folder.join(file)).with_context(|| file.to_owned());
+        let compared = match family {
+            Family::Validation => match &choice.kernels {
+                Some(kernels) => model::kernels(kernels, &table("ncu.csv")?, &device, &choice.kernel)?,
+                None => continue,
+            },
+            Family::Placement | Family::Clock | Family::Launch => continue,
+            Family::Issue
+            | Family::Latency
+            | Family::Shared
+            | Family::Chase
+            | Family::Throughput
+            | Family::Depth => {
+                model::probes(family, &family.probes(choice.sms), &table(&family.file())?, &device)?
+            }
+        };
+        fs::write(choice.folder.join(format!("model-{}", family.file())), compared)?;
+    }
+    Ok(())
+}
