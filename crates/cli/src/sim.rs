@@ -147,7 +147,7 @@ fn device(arguments: &Arguments) -> Result<Device, Failure> {
 fn compile(file: &Path, kernel: Option<&str>) -> Result<Vec<u8>, Failure> {
     let (source, module) = input::module(file)?;
     let wanted = |name: &str| kernel.is_none_or(|kernel| kernel == name);
-    let compiled = ptxas::compile_entries(&module, ptxas::Level::default(), wanted).map_err(|errors| {
+    let compiled = ptxas::compile_entries(&module, ptxas::Level::Overlapped, wanted).map_err(|errors| {
         let texts = errors.iter().map(|error| diagnostics::render(&source, error, diagnostics::Format::Text));
         terminal::note(texts.collect::<String>().trim_end());
         Failure::new(Exit::Unsupported, format!("{} is not compiled to machine code", source.name()))

@@ -250,7 +250,7 @@ pub(crate) struct Prepared<'a> {
 impl Prepared<'_> {
     /// CTAs in all.
     pub(crate) fn count(&self) -> u64 {
-        self.grid.iter().map(|&extent| u64::from(extent)).product()
+        self.grid.iter().fold(1, |all: u64, &extent| all.saturating_mul(u64::from(extent)))
     }
 
     /// The CTA of a number, by x first.

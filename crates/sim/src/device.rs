@@ -53,9 +53,10 @@ macro_rules! parameters {
             pub const NAMES: &[&str] = &[$($name,)*];
 
             fn of(rows: &BTreeMap<String, Row>) -> Result<Self, DeviceError> {
+                let most = |name: &str| BOUNDED.iter().find(|(known, _)| *known == name).map_or(MOST, |(_, most)| *most);
                 let value = |name: &str| match rows.get(name) {
                     None => Err(DeviceError::Missing(name.to_owned())),
-                    Some(row) if row.value > MOST => Err(DeviceError::Wrong(name.to_owned(), "is too large")),
+                    Some(row) if row.value > most(name) => Err(DeviceError::Wrong(name.to_owned(), "is too large")),
                     Some(row) => Ok(row.value),
                 };
                 let parameters = Self { $($field: value($name)?,)* };
@@ -157,6 +158,19 @@ parameters! {
 /// No number of a device is larger.
 const MOST: u64 = 1 << 40;
 
+/// What the model has places for, of each of which there may be so many.
+const BOUNDED: &[(&str, u64)] = &[
+    ("gpu.sms", 1 << 10),
+    ("sm.sub_cores", 1 << 4),
+    ("sm.warps", 1 << 10),
+    ("sm.ctas", 1 << 8),
+    ("sm.l1_and_shared", 1 << 20),
+    ("issue.banks", 1 << 8),
+    ("l2.size", 1 << 28),
+    ("l2.slices", 1 << 12),
+    ("dram.channels", 1 << 12),
+];
+
 const POSITIVE: &[&str] = &[
     "gpu.clock",
     "gpu.sms",
@@ -236,6 +250,8 @@ pub struct Device {
     pub pipes: Vec<Pipe>,
     /// What they take.
     pub opcodes: Vec<Opcodes>,
+    /// The SMs in the order in which they get the first CTAs.
+    pub order: Vec<usize>,
 }
 
 fn text(table: &Table, key: &str, name: &str) -> Result<String, DeviceError> {
@@ -341,7 +357,10 @@ impl Device {
             });
         }
         let parameters = Parameters::of(&rows)?;
-        Ok(Self { name: text(&table, "name", "name")?, rows, parameters, pipes, opcodes })
+        let order: Option<Vec<usize>> =
+            of("order").iter().map(|sm| usize::try_from(sm.as_integer()?).ok()).collect();
+        let order = order.ok_or_else(|| DeviceError::Wrong("order".to_owned(), "is a list of SMs"))?;
+        Ok(Self { name: text(&table, "name", "name")?, rows, parameters, pipes, opcodes, order })
     }
 
     /// Changes a number: `l2.latency=300`, or of an opcode `MUFU.interval=4`, `MUFU.latency=20`.

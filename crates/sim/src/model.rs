@@ -49,7 +49,7 @@ pub fn simulate(loaded: &Loaded<'_>, launch: &Launch<'_>, device: &Device) -> Re
     let kernel = Kernel { grid: &grid, device, code: &code };
     let mut run = Run::new(&kernel, &occupancy);
     run.first_wave(occupancy.ctas);
-    let cycles = run.to_the_end(launch.budget)?;
+    let cycles = run.finish(launch.budget)?;
     let Run { world, spans, .. } = run;
     let World { counters, lines, .. } = world;
     Ok(Report {
@@ -83,7 +83,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(kernel: &'a Kernel<'a>, occupancy: &Occupancy) -> Self {
         let device = &kernel.device.parameters;
-        let sms = device.sms.min(1 << 12) as usize;
+        let sms = device.sms as usize;
         let count = kernel.grid.count();
         let places = occupancy.ctas as usize;
         let at_once = occupancy.ctas.min(count.div_ceil(sms as u64));
@@ -94,6 +94,7 @@ impl<'a> Run<'a> {
                 memory: Shared::new(device),
                 counters: Counters { ctas: count, ..Counters::default() },
                 lines: vec![Line::default(); kernel.code.len()],
+                ended: Vec::new(),
             },
             sms: (0..sms).map(|number| Sm::new(number as u32, kernel, places, l1)).collect(),
             due: vec![None; sms],
@@ -123,15 +124,14 @@ impl<'a> Run<'a> {
     fn first_wave(&mut self, places: u64) {
         let sms = self.sms.len() as u64;
         for number in 0..self.kernel.grid.count().min(sms * places) {
-            let sm = placement::first(number, sms) as usize;
+            let sm = placement::first(number, self.sms.len(), &self.kernel.device.order);
             self.begin(sm, (number / sms) as usize, self.kernel.device.parameters.launch);
         }
     }
 
     /// The cycles until the launch has ended.
-    fn to_the_end(&mut self, budget: u64) -> Result<u64, Failure> {
+    fn finish(&mut self, budget: u64) -> Result<u64, Failure> {
         let parameters = &self.kernel.device.parameters;
-        let mut ended: Vec<Ended> = Vec::new();
         let mut last = parameters.launch;
         while let Some(Reverse((now, sm))) = self.order.pop() {
             if self.due[sm] != Some(now) {
@@ -141,8 +141,8 @@ impl<'a> Run<'a> {
                 return Err(Failure::Budget);
             }
             last = now;
-            self.due[sm] = self.sms[sm].cycle(self.kernel, &mut self.world, now, &mut ended)?;
-            for Ended { place, block, begun } in ended.drain(..) {
+            self.due[sm] = self.sms[sm].cycle(self.kernel, &mut self.world, now)?;
+            for Ended { place, block, begun } in std::mem::take(&mut self.world.ended) {
                 self.spans.push(Span { sm: sm as u32, place: place as u32, block, begun, ended: now + 1 });
                 self.begin(sm, place, now + parameters.replace);
             }

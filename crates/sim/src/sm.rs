@@ -46,6 +46,8 @@ pub(crate) struct World {
     pub(crate) memory: Shared,
     pub(crate) counters: Counters,
     pub(crate) lines: Vec<Line>,
+    /// CTAs that have ended in this cycle.
+    pub(crate) ended: Vec<Ended>,
 }
 
 /// A CTA that has ended.
@@ -123,17 +125,16 @@ impl Sm {
         Some(kernel.grid.deadlock(&cta.resident))
     }
 
-    /// A cycle: each sub-core issues what it can. When there is something to do again; the CTAs that have ended.
+    /// A cycle: each sub-core issues what it can. When there is something to do again.
     pub(crate) fn cycle(
         &mut self,
         kernel: &Kernel<'_>,
         world: &mut World,
         now: u64,
-        ended: &mut Vec<Ended>,
     ) -> Result<Option<u64>, Fault> {
         for core in 0..self.sub_cores.len() {
             if let Some(at) = self.choose(kernel, core, now) {
-                self.issue(kernel, world, core, at, now, ended)?;
+                self.issue(kernel, world, core, at, now)?;
             }
         }
         Ok((0..self.sub_cores.len()).filter_map(|core| self.due(kernel, core, now + 1)).min())
@@ -197,7 +198,6 @@ impl Sm {
         core: usize,
         at: usize,
         now: u64,
-        ended: &mut Vec<Ended>,
     ) -> Result<(), Fault> {
         let Kernel { grid, device, code } = kernel;
         let parameters = &device.parameters;
@@ -239,7 +239,7 @@ impl Sm {
             }
         }
         warp.next = None;
-        self.follow(kernel, world, core, at, now, code.is_barrier, ended);
+        self.follow(kernel, world, core, at, now, code.is_barrier);
         Ok(())
     }
 
@@ -320,7 +320,6 @@ impl Sm {
         at: usize,
         now: u64,
         is_barrier: bool,
-        ended: &mut Vec<Ended>,
     ) {
         let warp = &self.sub_cores[core].warps[at];
         let (place, number) = (warp.cta, warp.number);
@@ -332,7 +331,7 @@ impl Sm {
             world.counters.resident += now + 1 - cta.begun;
         }
         if cta.left == 0 {
-            ended.push(Ended { place, block: cta.resident.block(), begun: cta.begun });
+            world.ended.push(Ended { place, block: cta.resident.block(), begun: cta.begun });
             self.ctas[place] = None;
             return;
         }

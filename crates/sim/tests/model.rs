@@ -175,7 +175,9 @@ fn more_ctas_than_places_are_waves() {
 fn what_cannot_be_modelled_is_named() {
     let mut device = h100();
     assert_eq!(device.set("l2.latancy=3"), Err(DeviceError::Unknown("l2.latancy".to_owned())));
-    assert!(matches!(device.set("gpu.sms=0"), Err(DeviceError::Wrong(..))));
+    for change in ["gpu.sms=0", "gpu.sms=1000000", "l2.size=1099511627776", "l2.latency=-1", "l2.latency"] {
+        assert!(matches!(device.set(change), Err(DeviceError::Wrong(..))), "{change}");
+    }
     assert!(matches!(Device::read("name = \"x\""), Err(DeviceError::Missing(_))));
     let mut device = h100();
     device.opcodes.retain(|group| !group.names.iter().any(|name| name == "FADD"));
@@ -198,7 +200,7 @@ fn a_change_shows() {
     let kernel = row(64, "[B--2---:R-:W2:-:S02] MUFU.RCP R20, R20") + "[B--2---:R-:W-:Y:S15] EXIT ;\n";
     let cycles = |change: Option<&str>| {
         let mut device = h100();
-        change.map(|change| device.set(change).expect("a parameter"));
+        change.into_iter().for_each(|change| device.set(change).expect("a parameter"));
         run(&kernel, 1, 32, 1, &device).1.expect("it is modelled").cycles
     };
     // 64 results, each waited for: three cycles more each.

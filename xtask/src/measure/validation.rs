@@ -55,7 +55,7 @@ pub(crate) fn prepare(compiler: &Path, folder: &Path) -> Result<()> {
         let source = Source::new(kernel.name, text);
         let (module, _) =
             ptx::compile(&source).into_result().map_err(|_| anyhow!("PTX of {}", kernel.name))?;
-        match ptxas::compile(&module) {
+        match ptxas::compile_entries(&module, ptxas::Level::Overlapped, |_| true) {
             Ok(compiled) => fs::write(folder.join(kernel.name).with_extension("cubin"), compiled.cubin)?,
             Err(why) => {
                 let first = why.first().map_or("", |it| &it.message);

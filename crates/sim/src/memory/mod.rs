@@ -54,12 +54,12 @@ pub(crate) struct Request {
 /// Which of so many a line belongs to: all bits of its number matter, as neighbours and powers of two shall not meet.
 fn spread(line: u64, count: usize) -> usize {
     let mixed = line.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    ((mixed >> 32) * count as u64 >> 32) as usize
+    (((mixed >> 32) * count as u64) >> 32) as usize
 }
 
 impl Shared {
     pub(crate) fn new(of: &Parameters) -> Self {
-        let rates = |count: u64, rate: u64| vec![Rate::new(rate); count.min(1 << 16) as usize];
+        let rates = |count: u64, rate: u64| vec![Rate::new(rate); count as usize];
         Self {
             l2: Cache::new(of.l2_size, of.l2_ways),
             slices: rates(of.slices, of.slice_rate),
