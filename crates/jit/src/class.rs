@@ -128,6 +128,7 @@ impl Class {
         match self {
             // A bend is where 32 bits have wrapped.
             Self::Bent { stride, more } if more.trailing_zeros() >= 32 => Self::Affine(stride),
+            Self::Scaled { .. } => Self::Varying,
             other => other,
         }
     }
