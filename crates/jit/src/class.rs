@@ -6,12 +6,15 @@
 //! [`Class::Affine`] is a fact, modulo the width of the value. Widened to 64 bits it holds up to the lane that wraps in 32
 //! bits, of which there is hardly ever one: it is [`Class::Bent`] there, and what stands beside the value at run time is the
 //! lane. So sums and multiples of such values cost what they cost in a scalar.
+//!
+//! Any other 32-bit value, widened to 64 bits, is [`Class::Scaled`]: what stands in its register is the narrow value, and how it leads to
+//! the wide one. So an element's address is an index, and costs half of what it costs in 64 bits.
 
 use ir::instruction::{MulIntMode, Op, Or, SetpInt, Xor};
 use ir::operand::{Address, Space, Value};
 use ptx::isa::{Role, SpecialRegister};
 use ptx::module::{AddressBase, RegId};
-use ptx::types::ScalarType;
+use ptx::types::{ScalarType, TypeKind};
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +29,11 @@ pub(crate) enum Class {
         stride: i64,
         more: i64,
     },
+    /// `value(lane) = base + scale * index(lane)` in 64 bits, where the index has 32, with or without a sign.
+    Scaled {
+        scale: i64,
+        signed: bool,
+    },
     Varying,
 }
 
@@ -33,6 +41,9 @@ pub(crate) const UNIFORM: Class = Class::Affine(0);
 
 /// Strides are kept where a row of them is far from wrapping.
 const MAX_STRIDE: i64 = 1 << 24;
+
+/// The greatest scale of an index.
+const MAX_SCALE: i64 = 1 << 16;
 
 impl Class {
     /// What holds of either.
@@ -83,6 +94,8 @@ impl Class {
             (Self::Affine(a), Self::Affine(b)) => (a, b, Some(0)),
             (Self::Bent { stride, more }, Self::Affine(b)) => (stride, b, Some(more)),
             (Self::Affine(a), Self::Bent { stride, more }) => (a, stride, more.checked_mul(sign)),
+            (scaled @ Self::Scaled { .. }, UNIFORM) => return scaled,
+            (UNIFORM, scaled @ Self::Scaled { .. }) if sign == 1 => return scaled,
             _ => return Self::Varying,
         };
         Self::of(a.checked_add(sign * b), more)
@@ -93,13 +106,19 @@ impl Class {
             Self::Unknown | Self::Varying => self,
             Self::Affine(stride) => Self::of(stride.checked_mul(factor), Some(0)),
             Self::Bent { stride, more } => Self::of(stride.checked_mul(factor), more.checked_mul(factor)),
+            Self::Scaled { scale, signed } => match scale.checked_mul(factor) {
+                Some(0) => UNIFORM,
+                Some(scale @ 1..=MAX_SCALE) => Self::Scaled { scale, signed },
+                _ => Self::Varying,
+            },
         }
     }
 
-    /// Widened from 32 bits.
-    pub(crate) fn widened(self) -> Self {
+    /// Widened from 32 bits, with a sign or with zeros.
+    pub(crate) fn widened(self, signed: bool) -> Self {
         match self {
             Self::Affine(stride) if stride != 0 => Self::Bent { stride, more: -stride.signum() << 32 },
+            Self::Varying => Self::Scaled { scale: 1, signed },
             other => other,
         }
     }
@@ -109,6 +128,7 @@ impl Class {
         match self {
             // A bend is where 32 bits have wrapped.
             Self::Bent { stride, more } if more.trailing_zeros() >= 32 => Self::Affine(stride),
+            Self::Scaled { .. } => Self::Varying,
             other => other,
         }
     }
@@ -155,6 +175,11 @@ impl Rows {
     }
 }
 
+/// Whether numbers of a type have a sign that is one when they are widened.
+pub(crate) fn is_signed(ty: ScalarType) -> bool {
+    ty.kind() == TypeKind::Signed
+}
+
 /// Whether a member mask is the constant that names all lanes.
 pub(crate) fn names_all_lanes(members: &Value) -> bool {
     matches!(members, Value::Constant(bits) if *bits as u32 == !0)
@@ -199,7 +224,7 @@ impl Known<'_> {
         match address.base {
             AddressBase::Register(register) => match (self.types)(register).bits() {
                 64 => self.registers[register.index()],
-                _ => self.registers[register.index()].widened(),
+                _ => self.registers[register.index()].widened(false),
             },
             AddressBase::Variable(_) | AddressBase::Absolute => UNIFORM,
         }
@@ -221,12 +246,12 @@ impl Known<'_> {
             }
         };
         let wide = |a: &Value, b: &Value, ty: ScalarType| {
-            let unsigned = ty.kind() != ptx::types::TypeKind::Signed;
-            let factor = |value| constant(value, ty).map(|c| if unsigned { i64::from(c as u32) } else { c });
+            let signed = is_signed(ty);
+            let factor = |value| constant(value, ty).map(|c| if signed { c } else { i64::from(c as u32) });
             let (x, y) = (self.value(a, ty.bits()), self.value(b, ty.bits()));
             match (ty.bits(), factor(a), factor(b)) {
-                (32, _, Some(factor)) => x.widened().times(factor),
-                (32, Some(factor), _) => y.widened().times(factor),
+                (32, _, Some(factor)) => x.widened(signed).times(factor),
+                (32, Some(factor), _) => y.widened(signed).times(factor),
                 _ => Class::any([x, y]),
             }
         };
@@ -256,7 +281,7 @@ impl Known<'_> {
                 _ => self.sources(op),
             },
             Op::CvtInt(cvt) if !cvt.sat && cvt.atype.bits() == 32 && cvt.dtype.bits() == 64 => {
-                self.value(&cvt.a, 32).widened()
+                self.value(&cvt.a, 32).widened(is_signed(cvt.atype))
             }
             Op::CvtInt(cvt) if !cvt.sat && cvt.atype.bits() == 64 && cvt.dtype.bits() == 32 => {
                 self.value(&cvt.a, 64).narrowed()

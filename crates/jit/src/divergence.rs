@@ -204,13 +204,16 @@ impl Divergence {
                     let at = register.index();
                     let blends = guard == Some(Class::Varying) || self.blends(block, register);
                     let narrow = types(register).bits() < 32 || types(register).bits() > 64;
+                    // Without a slot there is nothing that lanes which wait could lose.
+                    let blends = blends && !linears.has(register);
                     let class = match class {
                         _ if blends => Class::Varying,
                         Class::Affine(stride) if stride != 0 && narrow => Class::Varying,
-                        Class::Bent { .. } if types(register).bits() != 64 => Class::Varying,
+                        Class::Bent { .. } | Class::Scaled { .. } if types(register).bits() != 64 => {
+                            Class::Varying
+                        }
                         class => class,
                     };
-                    // Without a slot there is nothing that lanes which wait could lose.
                     let class = linears.of(register).map_or(class, |linear| linear.class());
                     let joined = self.classes[at].join(class);
                     let least = self.zeros[at].min(fewer);

@@ -48,10 +48,10 @@ impl Flow {
         self.follows[register.index()]
     }
 
-    /// What a read makes of a definition in a slot. The lane of a bend is beside the slot only if that is of the class.
+    /// What a read makes of a definition in a slot. The lane of a bend and an index are beside the slot only if that is of the class.
     pub(crate) fn readable(&self, class: Class, slot: Class) -> Class {
         match class {
-            Class::Bent { .. } if slot != class => Class::Varying,
+            Class::Bent { .. } | Class::Scaled { .. } if slot != class => Class::Varying,
             class => class,
         }
     }

@@ -3,14 +3,14 @@
 //!
 //! Such a register needs no slot and no place in a frame: where it is read it is computed from the row's number. What it can be
 //! in a block is a range, so that no widening wraps ([`Class::Affine`], never bent), and an access of a variable at
-//! such an address needs no test.
+//! such an address needs no test. A predicate that compares two of them is a [`Condition`], which has no slot either.
 //!
 //! A register is one if it has one definition, which is not guarded, and none of its reads can come before that: so every
 //! read of a thread sees the one value that there is.
 
 use crate::class::{Class, Rows};
 use crate::order::Order;
-use ir::instruction::{MulIntMode, Op, Or, Xor};
+use ir::instruction::{MulIntMode, Op, Or, SetIntCmp, SetpInt, Xor};
 use ir::operand::{Def, Value};
 use ir::{Access, BlockId, Cfg, Function, Liveness};
 use machine::compiled::Source;
@@ -75,10 +75,36 @@ impl Linear {
     }
 }
 
+/// What a predicate is: how a difference compares with zero, as numbers with signs that do not wrap.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Condition {
+    pub(crate) cmp: SetIntCmp,
+    pub(crate) difference: Linear,
+}
+
+impl Condition {
+    /// What it is in all threads, if that is one thing.
+    pub(crate) fn constant(&self, rows: Rows) -> Option<bool> {
+        use SetIntCmp as C;
+        let (least, greatest) = self.difference.range(rows).into_inner();
+        let (below, above, zero) = (greatest < 0, least > 0, least == 0 && greatest == 0);
+        let (holds, fails) = match self.cmp {
+            C::Eq => (zero, below || above),
+            C::Ne => (below || above, zero),
+            C::Lt | C::Lo => (below, least >= 0),
+            C::Le | C::Ls => (greatest <= 0, above),
+            C::Gt | C::Hi => (above, greatest <= 0),
+            C::Ge | C::Hs => (least >= 0, below),
+        };
+        (holds || fails).then_some(holds)
+    }
+}
+
 /// What is known of the registers of a function.
 #[derive(Debug)]
 pub(crate) struct Linears {
     registers: Vec<Option<Linear>>,
+    conditions: Vec<Option<Condition>>,
     /// Instructions that compute one.
     defines: Vec<bool>,
 }
@@ -95,6 +121,7 @@ impl Linears {
         let registers = &function.body.registers;
         let mut this = Self {
             registers: vec![None; registers.len()],
+            conditions: vec![None; registers.len()],
             defines: vec![false; function.instructions.len()],
         };
         if !rows.are_straight() {
@@ -112,13 +139,24 @@ impl Linears {
             for index in cfg.blocks[block].first..cfg.blocks[block].end {
                 let Some(instruction) = function.instruction(index) else { continue };
                 let known = Operands { source, rows, function, registers: &this.registers };
+                let is_one = |register: RegId, bits: u32| {
+                    definitions[register.index()] == 1
+                        && instruction.guard.is_none()
+                        && registers[register.index()].ty.bits() == bits
+                };
+                if let Op::SetpInt(setp) = &instruction.op
+                    && let SetpInt { p: Def(Some(register)), q: None, c: None, .. } = **setp
+                    && is_one(register, 1)
+                    && let Some(condition) = known.condition(setp)
+                {
+                    this.conditions[register.index()] = Some(condition);
+                    this.defines[index as usize] = true;
+                    continue;
+                }
                 let Some((Def(Some(register)), bits, value)) = known.result(&instruction.op) else {
                     continue;
                 };
-                let is_one = definitions[register.index()] == 1
-                    && instruction.guard.is_none()
-                    && registers[register.index()].ty.bits() == bits;
-                if is_one && fits(value, bits, rows) {
+                if is_one(register, bits) && fits(value, bits, rows) {
                     this.registers[register.index()] = Some(value);
                     this.defines[index as usize] = true;
                 }
@@ -129,6 +167,15 @@ impl Linears {
 
     pub(crate) fn of(&self, register: RegId) -> Option<Linear> {
         self.registers[register.index()]
+    }
+
+    pub(crate) fn condition(&self, register: RegId) -> Option<Condition> {
+        self.conditions[register.index()]
+    }
+
+    /// Whether a register has no slot.
+    pub(crate) fn has(&self, register: RegId) -> bool {
+        self.of(register).is_some() || self.condition(register).is_some()
     }
 
     /// Whether an instruction does nothing but compute such a register.
@@ -215,6 +262,23 @@ impl Operands<'_> {
             MulIntMode::Lo | MulIntMode::Wide if is_wide && !(is_plain(a) && is_plain(b)) => None,
             MulIntMode::Lo | MulIntMode::Wide => a.times(b),
         }
+    }
+
+    /// What a comparison says.
+    fn condition(&self, setp: &SetpInt) -> Option<Condition> {
+        use SetIntCmp as C;
+        let (a, b) = self.both(&setp.a, &setp.b, setp.ty)?;
+        // Numbers that are not less than zero compare alike with signs and without.
+        let is_plain = [a, b].iter().all(|value| *value.range(self.rows).start() >= 0);
+        let has_signs = setp.ty.kind() == TypeKind::Signed || matches!(setp.cmp, C::Eq | C::Ne);
+        let cmp = match setp.cmp {
+            C::Lo => C::Lt,
+            C::Ls => C::Le,
+            C::Hi => C::Gt,
+            C::Hs => C::Ge,
+            cmp => cmp,
+        };
+        (is_plain || has_signs).then(|| Condition { cmp, difference: a.plus(b, -1) })
     }
 
     /// What an instruction computes, for which register, in how many bits.

@@ -145,6 +145,113 @@ fn bits_put_together() {
     both(&kernel, "beside", [5, 1, 1], [16, 6, 1], &[1 << 16, 5 * 4 * 256], &[9]);
 }
 
+/// Predicates that follow from thread numbers, read before and behind a barrier: each comparison, and numbers around those at
+/// which it changes.
+#[test]
+fn comparisons_of_thread_numbers() {
+    let types =
+        [("s32", ["eq", "ne", "lt", "le", "gt", "ge"]), ("u32", ["eq", "ne", "lo", "ls", "hi", "hs"])];
+    let operands = [
+        ["%r1", "0"],
+        ["%r1", "5"],
+        ["%r1", "31"],
+        ["%r1", "32"],
+        ["33", "%r1"],
+        ["%r1", "-3"],
+        ["%r4", "%r1"],
+        ["%r4", "70"],
+        ["%r5", "%r4"],
+        ["%r3", "2"],
+        ["%r1", "%r3"],
+    ];
+    let (mut compares, mut reads, mut count) = (String::new(), String::new(), 0);
+    for (ty, comparisons) in types {
+        for (cmp, [a, b]) in comparisons.iter().flat_map(|cmp| operands.map(|operands| (cmp, operands))) {
+            compares += &format!("setp.{cmp}.{ty} %p{count}, {a}, {b};\n");
+            reads += &format!("mul.lo.u32 %r6, %r6, 3;\n@%p{count} add.u32 %r6, %r6, 1;\n");
+            if count % 8 == 0 {
+                reads += &format!("@!%p{count} bra L{count};\nst.shared.u32 [%r7], %r6;\nL{count}:\n");
+            }
+            count += 1;
+        }
+    }
+    let kernel = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 4 .b8 words[4096];
+        .visible .entry compares(.param .u64 out) {{
+        .reg .pred %p<{count}>;\n.reg .b32 %r<12>;\n.reg .b64 %rd<6>;
+        ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %tid.y;
+        mad.lo.u32 %r4, %r1, 3, 2;\nsub.u32 %r5, 90, %r1;\nmov.u32 %r6, 1;
+        mov.u32 %r8, %ntid.x;\nmad.lo.u32 %r9, %r3, %r8, %r1;\nshl.b32 %r7, %r9, 2;\nmov.u32 %r10, words;
+        add.u32 %r7, %r7, %r10;\nst.shared.u32 [%r7], %r9;
+        {compares}
+        {reads}
+        bar.sync 0;
+        {}
+        ld.shared.u32 %r11, [%r7];\nadd.u32 %r6, %r6, %r11;
+        mad.lo.u32 %r9, %r2, 256, %r9;\nmul.wide.u32 %rd2, %r9, 4;\nadd.s64 %rd3, %rd1, %rd2;
+        st.global.u32 [%rd3], %r6;\nret;\n}}",
+        reads.replace("L", "M"),
+    );
+    for block in [[32, 1, 1], [96, 1, 1], [250, 1, 1], [16, 6, 1], [32, 3, 1], [24, 5, 1]] {
+        both(&kernel, "compares", [2, 1, 1], block, &[2 * 4 * 256], &[]);
+    }
+}
+
+/// Addresses by an index that each thread has loaded: with and without a sign, scaled in every way, kept over a barrier and
+/// through a loop that threads leave one by one, and read as numbers.
+#[test]
+fn scattered_indices() {
+    const ADDRESSES: [&str; 12] = [
+        "mul.wide.s32 %rd3, %r5, 4;\nadd.s64 %rd4, %rd1, %rd3;",
+        "mul.wide.u32 %rd3, %r4, 4;\nadd.s64 %rd4, %rd2, %rd3;",
+        "cvt.s64.s32 %rd3, %r5;\nshl.b64 %rd3, %rd3, 2;\nadd.s64 %rd4, %rd3, %rd1;",
+        "mad.wide.s32 %rd4, %r5, 8, %rd1;",
+        "mad.wide.u32 %rd4, %r4, 4, %rd2;\nadd.s64 %rd4, %rd4, 16;",
+        "cvt.u64.u32 %rd3, %r4;\nmul.lo.s64 %rd3, %rd3, 12;\nadd.s64 %rd4, %rd2, %rd3;",
+        "mul.wide.s32 %rd3, %r5, 4;\nsub.s64 %rd4, %rd1, %rd3;",
+        "mul.wide.s32 %rd3, %r5, -4;\nadd.s64 %rd4, %rd1, %rd3;",
+        "mul.wide.u32 %rd3, %r4, 4;\nadd.s64 %rd3, %rd3, %rd3;\nadd.s64 %rd4, %rd2, %rd3;",
+        "mul.wide.s32 %rd3, %r5, 4;\ncvt.u32.u64 %r8, %rd3;\nxor.b32 %r6, %r6, %r8;\nadd.s64 %rd4, %rd1, %rd3;",
+        "mul.wide.s32 %rd3, %r5, 4;\nxor.b64 %rd5, %rd3, -4;\nadd.s64 %rd4, %rd1, %rd5;",
+        "mul.wide.s32 %rd3, %r5, 4;\nadd.s64 %rd4, %rd1, %rd3;\n@%p1 add.s64 %rd4, %rd4, 8;",
+    ];
+    let loads = ADDRESSES
+        .map(|address| {
+            format!(
+                "{address}\nld.global.u32 %r7, [%rd4];\nmad.lo.u32 %r6, %r6, 31, %r7;
+                ld.global.u32 %r7, [%rd4+4];\nmad.lo.u32 %r6, %r6, 31, %r7;
+                ld.global.s8 %r7, [%rd4+-3];\nmad.lo.u32 %r6, %r6, 31, %r7;
+                @%p2 ld.global.u16 %r7, [%rd4+2];\nmad.lo.u32 %r6, %r6, 31, %r7;\n"
+            )
+        })
+        .concat();
+    let kernel = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 4 .b8 words[1024];
+        .visible .entry indices(.param .u64 in, .param .u64 out, .param .u32 number) {{
+        .reg .pred %p<5>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<12>;
+        ld.param.u64 %rd2, [in];\nld.param.u64 %rd8, [out];\nld.param.u32 %r3, [number];
+        mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r6, 1;
+        add.s64 %rd2, %rd2, 64;\nadd.s64 %rd1, %rd2, 65536;
+        setp.eq.u32 %p1, %r3, 9;
+        mad.lo.u32 %r9, %r2, 256, %r1;\nmul.wide.u32 %rd6, %r9, 4;\nadd.s64 %rd7, %rd2, %rd6;
+        ld.global.u32 %r4, [%rd7];\nshr.u32 %r4, %r4, 11;\nand.b32 %r4, %r4, 4095;\nsub.s32 %r5, %r4, 2048;
+        setp.gt.s32 %p2, %r5, 100;
+        {loads}
+        mul.wide.s32 %rd3, %r5, 4;\nadd.s64 %rd4, %rd1, %rd3;\nand.b32 %r10, %r4, 7;
+        ROUND: ld.global.u32 %r7, [%rd4+-4];\nmad.lo.u32 %r6, %r6, 17, %r7;\nadd.s64 %rd4, %rd4, 4;
+        add.s32 %r10, %r10, -1;\nsetp.gt.s32 %p3, %r10, 0;\n@%p3 bra ROUND;
+        xor.b32 %r11, %r1, 21;\nmul.wide.u32 %rd9, %r11, 4;\nmov.u64 %rd10, words;\nadd.s64 %rd11, %rd10, %rd9;
+        mul.wide.u32 %rd5, %r4, 4;\nadd.s64 %rd5, %rd5, %rd2;
+        st.shared.u32 [%rd11], %r6;\nbar.sync 0;
+        ld.shared.u32 %r7, [%rd11];\nmad.lo.u32 %r6, %r6, 31, %r7;
+        ld.global.u32 %r7, [%rd5];\nmad.lo.u32 %r6, %r6, 31, %r7;
+        mul.wide.u32 %rd3, %r9, 4;\nadd.s64 %rd4, %rd8, %rd3;\nst.global.u32 [%rd4], %r6;\nret;\n}}"
+    );
+    for threads in [32, 64, 224, 256] {
+        both(&kernel, "indices", [5, 1, 1], [threads, 1, 1], &[1 << 17, 5 * 4 * 256], &[9]);
+    }
+}
+
 /// The first warp waits by plain loads for what the second stores: the interpreter lets both run.
 #[test]
 fn a_loop_that_only_memory_ends_is_interpreted() {

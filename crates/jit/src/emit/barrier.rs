@@ -10,8 +10,8 @@ use super::text::Kind;
 use super::values::Lanes;
 use super::{Emitter, context};
 use crate::Refusal;
-use crate::class::Class;
 use crate::divergence::Bits;
+use crate::llvm::has_masks;
 use crate::order::successors;
 use ir::instruction::{BarRedOp, Op};
 use ir::operand::{Def, Value};
@@ -99,39 +99,56 @@ impl Emitter<'_> {
         let mut parts: Vec<(String, String, usize, bool)> = Vec::new();
         if self.kills || !self.full {
             let mask = self.text.int(1, Kind::Vector);
-            parts.push(("%live".to_owned(), mask, self.home("%live", self.rows.width / 8), true));
+            parts.push(("%live".to_owned(), mask, self.home("%live", self.rows.width), true));
         }
         for register in live {
-            let (bits, name) = (self.bits_of(register), format!("%r{}", register.index()));
             let is_stored = changed.has(register.index());
-            let scalar = format!("i{bits}");
-            let (ty, bytes) = match self.class_of(register) {
-                Class::Affine(_) | Class::Bent { .. } => (scalar, bits.div_ceil(8)),
-                Class::Varying | Class::Unknown => {
-                    (self.text.int(bits, Kind::Vector), (bits * self.rows.width).div_ceil(8))
-                }
-            };
-            if let Class::Bent { .. } = self.class_of(register) {
-                let last = format!("{name}.last");
-                parts.push((last.clone(), "i32".to_owned(), self.home(&last, 4), is_stored));
+            for (name, ty, bytes) in self.slots_of(register) {
+                let home = self.home(&name, bytes);
+                parts.push((name, ty, home, is_stored));
             }
-            let home = self.home(&name, bytes);
-            parts.push((name, ty, home, is_stored));
         }
         for (name, ty, at, _) in parts.iter().filter(|(.., is_stored)| *is_stored) {
             let value = self.text.value(&format!("load {ty}, ptr {name}"));
-            let to = self.text.value(&format!("getelementptr i8, ptr %frame, i64 {at}"));
-            self.text.line(&format!("store {ty} {value}, ptr {to}, align {}", align(ty)));
+            self.store_home(*at, ty, value);
         }
         self.text.end_turn(number as i32);
         self.text.begin(&super::turns::start(number));
         for (name, ty, at, _) in &parts {
-            let from = self.text.value(&format!("getelementptr i8, ptr %frame, i64 {at}"));
-            let value = self.text.value(&format!("load {ty}, ptr {from}, align {}", align(ty)));
+            let value = self.load_home(*at, ty);
             self.text.line(&format!("store {ty} {value}, ptr {name}"));
         }
         self.take_mask(self.block);
         Ok(())
+    }
+
+    /// Stores a slot's value in the frame: masks as a byte a lane where the host has no registers for bits, since taking bits apart is an
+    /// instruction or two a lane there.
+    fn store_home(&mut self, at: usize, ty: &str, mut value: String) {
+        let (mut stored, bytes) = (ty.to_owned(), self.text.int(8, Kind::Vector));
+        if self.is_spread(ty) {
+            value = self.text.value(&format!("sext {ty} {value} to {bytes}"));
+            stored = bytes;
+        }
+        let to = self.text.value(&format!("getelementptr i8, ptr %frame, i64 {at}"));
+        self.text.line(&format!("store {stored} {value}, ptr {to}, align {}", align(&stored)));
+    }
+
+    /// What [`Self::store_home`] has stored.
+    fn load_home(&mut self, at: usize, ty: &str) -> String {
+        let bytes = self.text.int(8, Kind::Vector);
+        let stored = if self.is_spread(ty) { &bytes } else { ty };
+        let from = self.text.value(&format!("getelementptr i8, ptr %frame, i64 {at}"));
+        let value = self.text.value(&format!("load {stored}, ptr {from}, align {}", align(stored)));
+        match self.is_spread(ty) {
+            true => self.text.value(&format!("icmp slt {bytes} {value}, zeroinitializer")),
+            false => value,
+        }
+    }
+
+    /// Whether values of a type are masks that take a byte a lane in the frame.
+    fn is_spread(&self, ty: &str) -> bool {
+        !has_masks() && ty == self.text.int(1, Kind::Vector)
     }
 
     /// The place of a slot in the frame.
@@ -207,7 +224,7 @@ impl Emitter<'_> {
             });
             read.iter().for_each(|register| alive[register.index()] = true);
         }
-        let is_kept = |id: &RegId| alive[id.index()] && self.linears.of(*id).is_none();
+        let is_kept = |id: &RegId| alive[id.index()] && !self.linears.has(*id);
         (0..count as u32).map(RegId).filter(is_kept).collect()
     }
 }

@@ -11,11 +11,11 @@
 //! is chosen at once.
 
 use super::Emitter;
-use super::integer::is_signed;
 use super::text::Kind;
 use super::values::Lanes;
 use crate::Refusal;
 use crate::class::Class;
+use crate::class::is_signed;
 use ir::Function;
 use ir::instruction::{AddFloatRnd, CvtFloatRnd, CvtFloatToIntRnd, Op, SetFloatCmp};
 use ir::operand::{Def, Value};

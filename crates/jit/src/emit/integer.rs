@@ -4,13 +4,10 @@ use super::Emitter;
 use super::text::Kind;
 use super::values::Lanes;
 use crate::Refusal;
+use crate::class::is_signed;
 use ir::instruction::{MulIntMode, Op, SetIntBool, SetIntCmp};
 use ir::operand::{Def, Predicate, Value};
-use ptx::types::{ScalarType, TypeKind};
-
-pub(crate) fn is_signed(ty: ScalarType) -> bool {
-    ty.kind() == TypeKind::Signed
-}
+use ptx::types::ScalarType;
 
 /// A product of two values: of their width, its upper half, or of twice the width.
 fn product(e: &mut Emitter<'_>, kind: Kind, mode: MulIntMode, ty: ScalarType, a: &str, b: &str) -> String {
@@ -189,21 +186,9 @@ impl Emitter<'_> {
         a: &Value,
         b: &Value,
     ) -> Result<Lanes, Refusal> {
-        use SetIntCmp as C;
-        let (bits, signed) = (ty.bits(), is_signed(ty));
+        let bits = ty.bits();
         let sources = [self.read(a, bits)?, self.read(b, bits)?];
-        let condition = match (cmp, signed) {
-            (C::Eq, _) => "eq",
-            (C::Ne, _) => "ne",
-            (C::Lt, true) => "slt",
-            (C::Le, true) => "sle",
-            (C::Gt, true) => "sgt",
-            (C::Ge, true) => "sge",
-            (C::Lt | C::Lo, _) => "ult",
-            (C::Le | C::Ls, _) => "ule",
-            (C::Gt | C::Hi, _) => "ugt",
-            (C::Ge | C::Hs, _) => "uge",
-        };
+        let condition = condition(cmp, is_signed(ty));
         let class = self.uniform_or_varying(&sources);
         Ok(self.compute(class, 1, &sources, None, |e, kind, s| {
             let int = e.text.int(bits, kind);
@@ -263,4 +248,21 @@ impl Emitter<'_> {
 
 fn is_pair(ty: ScalarType) -> bool {
     matches!(ty, ScalarType::U16x2 | ScalarType::S16x2)
+}
+
+/// What LLVM calls a comparison.
+pub(super) fn condition(cmp: SetIntCmp, signed: bool) -> &'static str {
+    use SetIntCmp as C;
+    match (cmp, signed) {
+        (C::Eq, _) => "eq",
+        (C::Ne, _) => "ne",
+        (C::Lt, true) => "slt",
+        (C::Le, true) => "sle",
+        (C::Gt, true) => "sgt",
+        (C::Ge, true) => "sge",
+        (C::Lt | C::Lo, _) => "ult",
+        (C::Le | C::Ls, _) => "ule",
+        (C::Gt | C::Hi, _) => "ugt",
+        (C::Ge | C::Hs, _) => "uge",
+    }
 }

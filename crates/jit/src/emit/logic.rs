@@ -1,11 +1,11 @@
 //! Logic, shifts, selection, and moves between registers.
 
 use super::Emitter;
-use super::integer::is_signed;
 use super::text::Kind;
 use super::values::Lanes;
 use crate::Refusal;
 use crate::class::Class;
+use crate::class::is_signed;
 use ir::instruction::{Bfe, Bfi, Direction, Dp4a, Lop3, Lop3Bool, Op, Prmt, SzextMode};
 use ir::operand::{Def, Predicate, Space, Value};
 use machine::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};

@@ -135,7 +135,7 @@ impl Emitter<'_> {
             return lanes.clone();
         }
         let class = match &lanes.base {
-            Some(_) => Class::Affine(lanes.stride).widened(),
+            Some(_) => Class::Affine(lanes.stride).widened(false),
             None => Class::Varying,
         };
         self.compute(class, 64, std::slice::from_ref(lanes), Some(false), |e, kind, s| {

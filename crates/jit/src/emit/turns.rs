@@ -6,7 +6,6 @@
 
 use super::text::{Kind, Text};
 use super::{Emitted, Emitter, context};
-use crate::class::Class;
 use crate::context::{Context, end};
 use ptx::module::RegId;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -242,17 +241,8 @@ all:
     /// The slots of registers and of what else lives from block to block, by name and type.
     fn slots(&self) -> Vec<(String, String)> {
         let mut slots = Vec::new();
-        for (index, register) in self.function.body.registers.iter().enumerate() {
-            let bits = register.ty.bits();
-            let name = format!("%r{index}");
-            match self.class_of(RegId(index as u32)) {
-                Class::Affine(_) => slots.push((name, self.text.int(bits, Kind::Scalar))),
-                Class::Bent { .. } => {
-                    slots.push((format!("{name}.last"), "i32".to_owned()));
-                    slots.push((name, self.text.int(bits, Kind::Scalar)));
-                }
-                Class::Varying | Class::Unknown => slots.push((name, self.text.int(bits, Kind::Vector))),
-            }
+        for register in (0..self.function.body.registers.len() as u32).map(RegId) {
+            slots.extend(self.slots_of(register).into_iter().map(|(name, ty, _)| (name, ty)));
         }
         let mask = self.text.int(1, Kind::Vector);
         let parted = self.order.blocks.iter().filter(|&&block| self.divergence.divergent[block]);

@@ -4,7 +4,7 @@ use super::Emitter;
 use super::text::Kind;
 use crate::Refusal;
 use crate::class::{Class, UNIFORM};
-use crate::linear::Linear;
+use crate::linear::{Condition, Linear};
 use ir::operand::{Def, Predicate, Value};
 use ptx::isa::SpecialRegister;
 use ptx::module::{RegId, Symbol};
@@ -24,6 +24,17 @@ pub(crate) struct Bend {
 /// The last lane before a bend where there is none.
 const STRAIGHT: &str = "-1";
 
+/// A 64-bit value that is `base + scale * index` in every lane: see [`Class::Scaled`].
+#[derive(Clone, Debug)]
+pub(crate) struct Scaled {
+    /// A scalar of 64 bits.
+    pub(crate) base: String,
+    /// A vector of 32.
+    pub(crate) index: String,
+    pub(crate) scale: i64,
+    pub(crate) signed: bool,
+}
+
 /// A value in the lanes of a row.
 #[derive(Clone, Debug)]
 pub(crate) struct Lanes {
@@ -33,15 +44,16 @@ pub(crate) struct Lanes {
     pub(crate) stride: i64,
     /// Where that ends, if it does not hold for all.
     pub(crate) bend: Option<Bend>,
-    /// All of them, if there is no base.
+    /// All of them, if there is neither a base nor a scaled index.
     pub(crate) vector: Option<String>,
+    pub(crate) scaled: Option<Scaled>,
     /// An `.f32` whose NaN is not yet the canonical one.
     pub(crate) raw: bool,
 }
 
 impl Lanes {
     pub(crate) fn uniform(bits: u32, base: impl Into<String>) -> Self {
-        Self { bits, base: Some(base.into()), stride: 0, bend: None, vector: None, raw: false }
+        Self { bits, base: Some(base.into()), stride: 0, bend: None, vector: None, scaled: None, raw: false }
     }
 
     pub(crate) fn affine(bits: u32, base: impl Into<String>, stride: i64) -> Self {
@@ -49,7 +61,12 @@ impl Lanes {
     }
 
     pub(crate) fn varying(bits: u32, vector: impl Into<String>) -> Self {
-        Self { bits, base: None, stride: 0, bend: None, vector: Some(vector.into()), raw: false }
+        let vector = Some(vector.into());
+        Self { bits, base: None, stride: 0, bend: None, vector, scaled: None, raw: false }
+    }
+
+    pub(crate) fn scaled(scaled: Scaled) -> Self {
+        Self { bits: 64, base: None, stride: 0, bend: None, vector: None, scaled: Some(scaled), raw: false }
     }
 
     pub(crate) fn is_uniform(&self) -> bool {
@@ -83,6 +100,9 @@ impl Emitter<'_> {
         if let Some(linear) = self.linears.of(register) {
             return self.linear(linear, bits);
         }
+        if let Some(condition) = self.linears.condition(register) {
+            return self.condition(register, condition);
+        }
         let raw = self.lazy[index];
         let vector = self.text.int(bits, Kind::Vector);
         let mut lanes = match self.class_of(register) {
@@ -94,6 +114,12 @@ impl Emitter<'_> {
                 let base = self.text.value(&format!("load i{bits}, ptr %r{index}"));
                 let last = self.text.value(&format!("load i32, ptr %r{index}.last"));
                 Lanes { bend: Some(Bend { last, more }), ..Lanes::affine(bits, base, stride) }
+            }
+            Class::Scaled { scale, signed } => {
+                let base = self.text.value(&format!("load i{bits}, ptr %r{index}"));
+                let word = self.text.int(32, Kind::Vector);
+                let index = self.text.value(&format!("load {word}, ptr %r{index}.index"));
+                Lanes::scaled(Scaled { base, index, scale, signed })
             }
             Class::Varying | Class::Unknown => {
                 let value = self.text.value(&format!("load {vector}, ptr %r{index}"));
@@ -123,6 +149,31 @@ impl Emitter<'_> {
             base = self.text.value(&format!("add i{bits} {part}, {base}"));
         }
         Lanes::affine(bits, base, linear.steps[0])
+    }
+
+    /// How values that follow from the thread's number compare.
+    fn condition(&mut self, register: RegId, condition: Condition) -> Lanes {
+        if let Some(holds) = condition.constant(self.rows) {
+            return Lanes::uniform(1, holds.to_string());
+        }
+        let than = super::integer::condition(condition.cmp, true);
+        let first = self.linear(condition.difference, 64).base.unwrap_or_default();
+        if self.class_of(register) == UNIFORM {
+            return Lanes::uniform(1, self.text.value(&format!("icmp {than} i64 {first}, 0")));
+        }
+        // Multiples of the step against what lane 0 lacks of zero; what is beyond all of them stays so in few bits.
+        let step = condition.difference.steps[0];
+        let far = step * i64::from(self.rows.width - 1);
+        let bits = if far.abs() < i64::from(i8::MAX) { 8 } else { 32 };
+        let mut limit = self.text.value(&format!("sub i64 0, {first}"));
+        for (name, end) in [("smax", far.min(0) - 1), ("smin", far.max(0) + 1)] {
+            self.intrinsic(&format!("declare i64 @llvm.{name}.i64(i64, i64)"));
+            limit = self.text.value(&format!("call i64 @llvm.{name}.i64(i64 {limit}, i64 {end})"));
+        }
+        let limit = self.text.value(&format!("trunc i64 {limit} to i{bits}"));
+        let limit = self.text.splat(&limit, &format!("i{bits}"));
+        let (int, steps) = (self.text.int(bits, Kind::Vector), self.text.list(bits, |l| l * step));
+        Lanes::varying(1, self.text.value(&format!("icmp {than} {int} {steps}, {limit}")))
     }
 
     /// An operand in so many bits, of which an `.f32` NaN may not be canonical.
@@ -244,6 +295,15 @@ impl Emitter<'_> {
         if let Some(vector) = &lanes.vector {
             return vector.clone();
         }
+        if let Some(Scaled { base, index, scale, signed }) = lanes.scaled.clone() {
+            let (word, wide) = (self.text.int(32, Kind::Vector), self.text.int(64, Kind::Vector));
+            let how = if signed { "sext" } else { "zext" };
+            let index = self.text.value(&format!("{how} {word} {index} to {wide}"));
+            let scale = self.text.constant(scale, 64, Kind::Vector);
+            let far = self.text.value(&format!("mul {wide} {index}, {scale}"));
+            let base = self.text.splat(&base, "i64");
+            return self.text.value(&format!("add {wide} {far}, {base}"));
+        }
         let (bits, base) = (lanes.bits, lanes.base.clone().unwrap_or_default());
         let splat = self.text.splat(&base, &format!("i{bits}"));
         if lanes.stride == 0 {
@@ -350,7 +410,30 @@ impl Emitter<'_> {
                 let base = once(self, Kind::Scalar);
                 Lanes { bend: Some(Bend { last, more }), ..Lanes::affine(bits, base, stride) }
             }
+            Class::Scaled { scale, signed } => {
+                let index = self.index_among(sources);
+                // What is widened is the index alone.
+                let of_base = |source: &Lanes| match (&source.scaled, &source.base) {
+                    (Some(scaled), _) => scaled.base.clone(),
+                    (None, Some(base)) if source.is_uniform() => base.clone(),
+                    _ => "0".to_owned(),
+                };
+                let bases: Vec<_> = sources.iter().map(of_base).collect();
+                let base = compute(self, Kind::Scalar, &bases);
+                Lanes::scaled(Scaled { base, index, scale, signed })
+            }
             Class::Varying | Class::Unknown => Lanes::varying(bits, once(self, Kind::Vector)),
+        }
+    }
+
+    /// The index of what is computed with one: a source has it, or is it, before it is widened.
+    fn index_among(&mut self, sources: &[Lanes]) -> String {
+        if let Some(scaled) = sources.iter().find_map(|source| source.scaled.as_ref()) {
+            return scaled.index.clone();
+        }
+        match sources.iter().find(|source| !source.is_uniform()) {
+            Some(source) => self.vector(source),
+            None => "zeroinitializer".to_owned(),
         }
     }
 
@@ -396,6 +479,24 @@ impl Emitter<'_> {
                 self.store_part(&format!("i{own}"), &format!("%r{index}"), base, &guard, old.0);
                 self.store_part("i32", &format!("%r{index}.last"), last, &guard, old.1);
             }
+            Class::Scaled { scale, signed } => {
+                let is_this = |scaled: &Scaled| (scaled.scale, scaled.signed) == (scale, signed);
+                let Some(scaled) = lanes.scaled.filter(is_this) else {
+                    return Err(Refusal::Operand(
+                        "a value that is not the scaled index it should be".to_owned(),
+                    ));
+                };
+                let (base, index) = old.and_then(|o| o.scaled).map(|o| (o.base, o.index)).unzip();
+                let word = self.text.int(32, Kind::Vector);
+                self.store_part(
+                    "i64",
+                    &format!("%r{index}", index = register.index()),
+                    scaled.base,
+                    &guard,
+                    base,
+                );
+                self.store_part(&word, &format!("%r{}.index", register.index()), scaled.index, &guard, index);
+            }
             Class::Varying | Class::Unknown => {
                 let mut vector = self.vector(&lanes);
                 let ty = self.text.int(own, Kind::Vector);
@@ -416,6 +517,25 @@ impl Emitter<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What of a register is kept from instruction to instruction: slots, by name and type, and their bytes.
+    pub(super) fn slots_of(&self, register: RegId) -> Vec<(String, String, u32)> {
+        let (bits, name) = (self.bits_of(register), format!("%r{}", register.index()));
+        let vector = |bits: u32| (self.text.int(bits, Kind::Vector), bits.div_ceil(8) * self.rows.width);
+        let scalar = (name.clone(), format!("i{bits}"), bits.div_ceil(8));
+        match self.class_of(register) {
+            Class::Affine(_) => vec![scalar],
+            Class::Bent { .. } => vec![(format!("{name}.last"), "i32".to_owned(), 4), scalar],
+            Class::Scaled { .. } => {
+                let (index, bytes) = vector(32);
+                vec![(format!("{name}.index"), index, bytes), scalar]
+            }
+            Class::Varying | Class::Unknown => {
+                let (ty, bytes) = vector(bits);
+                vec![(name, ty, bytes)]
+            }
+        }
     }
 
     /// Stores a part of a register that all lanes have in common: under a guard only if it holds, which then does or does

@@ -15,6 +15,7 @@ use super::Emitter;
 use super::context;
 use super::memory::{Layout, Place};
 use super::text::Kind;
+use super::values::Scaled;
 use crate::Refusal;
 use crate::context::Window;
 use ir::instruction::Op;
@@ -128,6 +129,8 @@ enum At {
     Row(String),
     /// In 32 bits for each lane: bytes behind the start of the window.
     Lanes(String),
+    /// In 32 bits for each lane: how many times so many bytes behind a pointer.
+    Elements { first: String, numbers: String, bytes: i64 },
 }
 
 impl Emitter<'_> {
@@ -165,7 +168,10 @@ impl Emitter<'_> {
         let group = group.filter(|&group| self.stretch.groups[group].tested.as_ref().is_none_or(is_alike));
         let test = |e: &mut Self, low: i64, bytes: u64, align: u32| match base {
             Some(base) => e.tested_row(place, base, low, bytes, align, active),
-            None => e.tested_lanes(place, low, bytes, align, active),
+            None => match e.tested_elements(place, low, bytes, align, active) {
+                Some(tested) => tested,
+                None => e.tested_lanes(place, low, bytes, align, active),
+            },
         };
         let (tested, is_known) = match group {
             None => (test(self, place.offset, all.into(), all), false),
@@ -197,6 +203,10 @@ impl Emitter<'_> {
             At::Lanes(offsets) => {
                 let (word, by) = (self.text.int(32, Kind::Vector), self.text.constant(by, 32, Kind::Vector));
                 At::Lanes(self.text.value(&format!("add {word} {offsets}, {by}")))
+            }
+            At::Elements { first, numbers, bytes } => {
+                let first = self.text.value(&format!("getelementptr i8, ptr {first}, i64 {by}"));
+                At::Elements { first, numbers: numbers.clone(), bytes: *bytes }
             }
         };
         Tested { at, ..tested }
@@ -436,7 +446,7 @@ impl Emitter<'_> {
 
     /// Tests in each active lane so many bytes from a place on, counted from its register.
     fn tested_lanes(&mut self, place: &Place, low: i64, bytes: u64, align: u32, active: &str) -> Tested {
-        let (v, width, space) = (Kind::Vector, self.rows.width, place.space);
+        let (v, space) = (Kind::Vector, place.space);
         let start = match space {
             SpaceKind::Shared => i64::from(self.source.shared_start()),
             _ => 0,
@@ -485,13 +495,7 @@ impl Emitter<'_> {
             limit = self.text.value(&format!("trunc i64 {limit} to i32"));
         }
         let limit = self.text.splat(&limit, &format!("i{bits}"));
-        let bit = self.text.int(1, v);
-        let mut outside = self.text.value(&format!("icmp uge {int} {rotated}, {limit}"));
-        if !self.full || self.guard.is_some() {
-            outside = self.text.value(&format!("and {bit} {outside}, {active}"));
-        }
-        let lanes = self.text.value(&format!("bitcast {bit} {outside} to i{width}"));
-        let good = self.text.value(&format!("icmp eq i{width} {lanes}, 0"));
+        let good = self.no_lane_beyond(&rotated, &limit, bits, active);
         let offsets = match is_narrow {
             true => distance,
             false => {
@@ -500,6 +504,102 @@ impl Emitter<'_> {
             }
         };
         Tested { good, window, space, at: At::Lanes(offsets) }
+    }
+
+    /// Whether numbers of all active lanes are below a limit, in so many bits.
+    fn no_lane_beyond(&mut self, numbers: &str, limit: &str, bits: u32, active: &str) -> String {
+        let (int, bit) = (self.text.int(bits, Kind::Vector), self.text.int(1, Kind::Vector));
+        let mut outside = self.text.value(&format!("icmp uge {int} {numbers}, {limit}"));
+        if !self.full || self.guard.is_some() {
+            outside = self.text.value(&format!("and {bit} {outside}, {active}"));
+        }
+        let any = self.text.any(&outside);
+        self.text.value(&format!("xor i1 {any}, true"))
+    }
+
+    /// The same as [`Self::tested_lanes`] by the index of a scaled address: where the row's base is, the index must lie between two numbers,
+    /// which are found with scalars. `None` where addresses are not such, or each thread has memory of its own.
+    ///
+    /// The distance of the base from the window is one of less than 2^62, so that no sum below leaves 64 bits, and a multiple of the
+    /// alignment, as the scale is: with both in units of it, `0 <= distance + scale * index < limit` is what is asked.
+    fn tested_elements(
+        &mut self,
+        place: &Place,
+        low: i64,
+        bytes: u64,
+        align: u32,
+        active: &str,
+    ) -> Option<Tested> {
+        const FAR: i64 = 1 << 62;
+        let Scaled { base, index, scale, signed } = place.lanes.scaled.clone()?;
+        let (space, unit) = (place.space, i64::from(align));
+        let scale_in_units = scale / unit;
+        let fits = scale % unit == 0 && u64::try_from(scale_in_units).is_ok_and(u64::is_power_of_two);
+        if !fits || space == SpaceKind::Local {
+            return None;
+        }
+        let window = self.add_window(space, bytes, align);
+        let is_fixed = space == SpaceKind::Shared;
+        let start = match is_fixed {
+            true => self.source.shared_start().to_string(),
+            false => self.window_field(window, offset_of!(Window, first), true),
+        };
+        let limit = self.window_field(window, offset_of!(Window, limit), !is_fixed);
+        let value = |e: &mut Self, text: String| e.text.value(&text);
+        let address = value(self, format!("add i64 {base}, {low}"));
+        let distance = value(self, format!("sub i64 {address}, {start}"));
+        let moved = value(self, format!("add i64 {distance}, {FAR}"));
+        let is_near = value(self, format!("icmp sge i64 {moved}, 0"));
+        let rest = value(self, format!("and i64 {distance}, {}", unit - 1));
+        let is_aligned = value(self, format!("icmp eq i64 {rest}, 0"));
+        let distance = value(self, format!("ashr i64 {distance}, {}", align.trailing_zeros()));
+        // The first index that is not before the window, and the first behind it, among those that there are.
+        let (least, most) = match signed {
+            true => (i64::from(i32::MIN), i64::from(i32::MAX)),
+            false => (0, i64::from(u32::MAX)),
+        };
+        for name in ["smax", "smin"] {
+            self.intrinsic(&format!("declare i64 @llvm.{name}.i64(i64, i64)"));
+        }
+        let steps = scale_in_units.trailing_zeros();
+        let index_of = |e: &mut Self, far: String| {
+            let up = value(e, format!("add i64 {far}, {}", scale_in_units - 1));
+            let number = value(e, format!("ashr i64 {up}, {steps}"));
+            let number = value(e, format!("call i64 @llvm.smax.i64(i64 {number}, i64 {least})"));
+            value(e, format!("call i64 @llvm.smin.i64(i64 {number}, i64 {most})"))
+        };
+        let before = value(self, format!("sub i64 0, {distance}"));
+        let begin = index_of(self, before);
+        let behind = value(self, format!("sub i64 {limit}, {distance}"));
+        let end = index_of(self, behind);
+        // Numbers counted from there on have no sign.
+        let count = value(self, format!("sub i64 {end}, {begin}"));
+        let count = value(self, format!("call i64 @llvm.smax.i64(i64 {count}, i64 0)"));
+        let count = value(self, format!("call i64 @llvm.smin.i64(i64 {count}, i64 {})", i32::MAX));
+        let [count, from] = [count, begin.clone()].map(|number| {
+            let number = self.text.value(&format!("trunc i64 {number} to i32"));
+            self.text.splat(&number, "i32")
+        });
+        let word = self.text.int(32, Kind::Vector);
+        let numbers = value(self, format!("sub {word} {index}, {from}"));
+        let inside = self.no_lane_beyond(&numbers, &count, 32, active);
+        let good = value(self, format!("and i1 {is_near}, {is_aligned}"));
+        let good = value(self, format!("and i1 {good}, {inside}"));
+        let skipped = value(self, format!("mul i64 {begin}, {scale}"));
+        let first = value(self, format!("add i64 {address}, {skipped}"));
+        let first = match space {
+            SpaceKind::Shared => {
+                let shared = self.constant_field(context::SHARED, "ptr");
+                let behind = value(self, format!("sub i64 {first}, {start}"));
+                value(self, format!("getelementptr i8, ptr {shared}, i64 {behind}"))
+            }
+            _ => {
+                let to_host = self.window_field(window, offset_of!(Window, to_host), true);
+                let first = value(self, format!("add i64 {first}, {to_host}"));
+                value(self, format!("inttoptr i64 {first} to ptr"))
+            }
+        };
+        Some(Tested { good, window, space, at: At::Elements { first, numbers, bytes: scale } })
     }
 
     /// A distance whose bits below the alignment are on top.
@@ -534,37 +634,27 @@ impl Emitter<'_> {
     /// Where the elements of all lanes are: only good where the test holds, in active lanes.
     pub(super) fn pointers(&mut self, tested: &Tested, stride: i64) -> String {
         let (v, width) = (Kind::Vector, self.rows.width);
-        let (word, steps) = (self.text.int(32, v), self.text.list(32, |l| l * stride));
-        if tested.space == SpaceKind::Local {
-            let row = self.constant_field(context::LOCAL, "ptr");
-            let row = self.text.value(&format!("getelementptr ptr, ptr {row}, i32 %row"));
-            let row = self.text.value(&format!("load ptr, ptr {row}, !invariant.load !1"));
-            let size = self.constant_field(context::LOCAL_BYTES, "i64");
-            let size = self.text.value(&format!("trunc i64 {size} to i32"));
-            let size = self.text.splat(&size, "i32");
-            let lanes = self.text.list(32, |l| l);
-            let firsts = self.text.value(&format!("mul {word} {size}, {lanes}"));
-            return match &tested.at {
-                At::Row(at) => {
-                    let row = self.text.value(&format!("getelementptr i8, ptr {row}, i64 {at}"));
-                    self.text.value(&format!("getelementptr i8, ptr {row}, {word} {firsts}"))
-                }
-                At::Lanes(offsets) => {
-                    let at = self.text.value(&format!("add {word} {firsts}, {offsets}"));
-                    self.text.value(&format!("getelementptr i8, ptr {row}, {word} {at}"))
-                }
-            };
-        }
-        match &tested.at {
-            At::Row(_) => {
+        let word = self.text.int(32, v);
+        match (&tested.at, tested.space) {
+            (At::Row(at), SpaceKind::Local) => {
+                let (row, firsts) = self.local_memory();
+                let row = self.text.value(&format!("getelementptr i8, ptr {row}, i64 {at}"));
+                self.text.value(&format!("getelementptr i8, ptr {row}, {word} {firsts}"))
+            }
+            (At::Lanes(offsets), SpaceKind::Local) => {
+                let (row, firsts) = self.local_memory();
+                let at = self.text.value(&format!("add {word} {firsts}, {offsets}"));
+                self.text.value(&format!("getelementptr i8, ptr {row}, {word} {at}"))
+            }
+            (At::Row(_), _) => {
                 let low = self.pointer(tested);
                 // The lowest is the last lane's where they go down.
                 let far = (stride * i64::from(width - 1)).min(0);
-                let steps = if far == 0 { steps } else { self.text.list(32, |l| l * stride - far) };
+                let steps = self.text.list(32, |l| l * stride - far);
                 self.text.value(&format!("getelementptr i8, ptr {low}, {word} {steps}"))
             }
-            At::Lanes(offsets) => {
-                let first = match tested.space {
+            (At::Lanes(offsets), space) => {
+                let first = match space {
                     SpaceKind::Shared => self.constant_field(context::SHARED, "ptr"),
                     _ => {
                         let first = self.window_field(tested.window, offset_of!(Window, first), true);
@@ -575,6 +665,22 @@ impl Emitter<'_> {
                 };
                 self.text.value(&format!("getelementptr i8, ptr {first}, {word} {offsets}"))
             }
+            (At::Elements { first, numbers, bytes }, _) => {
+                self.text.value(&format!("getelementptr [{bytes} x i8], ptr {first}, {word} {numbers}"))
+            }
         }
+    }
+
+    /// Where the local memory of the row's first thread is, and how far from there each lane's.
+    fn local_memory(&mut self) -> (String, String) {
+        let row = self.constant_field(context::LOCAL, "ptr");
+        let row = self.text.value(&format!("getelementptr ptr, ptr {row}, i32 %row"));
+        let row = self.text.value(&format!("load ptr, ptr {row}, !invariant.load !1"));
+        let size = self.constant_field(context::LOCAL_BYTES, "i64");
+        let size = self.text.value(&format!("trunc i64 {size} to i32"));
+        let size = self.text.splat(&size, "i32");
+        let (word, lanes) = (self.text.int(32, Kind::Vector), self.text.list(32, |l| l));
+        let firsts = self.text.value(&format!("mul {word} {size}, {lanes}"));
+        (row, firsts)
     }
 }

@@ -442,7 +442,8 @@ impl Exec<'_> {
         Some(start..start + bytes as usize)
     }
 
-    /// Writes one scalar result into the active lanes of a plane.
+    /// Writes one scalar result into the active lanes of a plane. Code for a vector level must be where the level is enabled.
+    #[inline(always)]
     pub(crate) fn store_plane<I: Simd, T: Lane>(&mut self, d: PlaneId, warp: usize, values: [T; LANES]) {
         let mask = self.mask[warp];
         let plane = &mut T::planes_mut(&mut self.files)[d.index() + warp].0;

@@ -491,9 +491,16 @@ impl DeviceMemory {
     /// Loads a cell for each lane; `None` if they are not near one another, aligned and valid.
     #[inline(always)]
     pub(crate) fn read_near<T: Cell>(&self, addresses: &[u64; LANES]) -> Option<[T; LANES]> {
-        // SAFETY: the addresses are multiples of the size, and all cells lie in a valid range, which lies in the region.
-        let load = |address| unsafe { self.region.cell::<T>(address) }.load_relaxed();
-        self.are_near::<T>(addresses).then(|| addresses.map(load))
+        if !self.are_near::<T>(addresses) {
+            return None;
+        }
+        // A loop, since `map` of an array may stay a call.
+        let mut cells = [T::zeroed(); LANES];
+        for l in 0..LANES {
+            // SAFETY: the addresses are multiples of the size, and all cells lie in a valid range, which lies in the region.
+            cells[l] = unsafe { self.region.cell::<T>(addresses[l]) }.load_relaxed();
+        }
+        Some(cells)
     }
 
     /// Stores a cell for each lane in this order; `false` if they are not near one another, aligned and valid.
