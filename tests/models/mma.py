@@ -126,7 +126,9 @@ def case(name, sparse, kind, scale, a_fmt, b_fmt, sum_fmt, scale_fmt, of_a, of_b
                     at = 8 * (byte + i)
                     words[lane] = words[lane] & ~(0xff << at) | scales[rows == 8][line][i] << at
             arrays.append((which, 1, words))
-            operands += f", %{which}0, {{%s{len(selectors)}, %s{len(selectors) + 1}}}"
+            # With braces around one of them, as CUTLASS has both.
+            factors = f"{{%{which}0}}" if which == "sb" else f"%{which}0"
+            operands += f", {factors}, {{%s{len(selectors)}, %s{len(selectors) + 1}}}"
             selectors += [byte, thread]
     shape = f"m16n8k{k}"
     modifiers = ".sp::ordered_metadata" if sparse else ""

@@ -46,14 +46,19 @@ def power(row, column):
     return f"({row} * 5 + {column} * 3 + {column} / 16) % 4"
 
 
-def directives(ty, written, shared):
+# The device that a capability's kernel runs on, if not on the usual one.
+DEVICES = {80: None, 90: None, 100: "b200", 120: "rtx5090"}
+
+
+def directives(ty, written, shared, device):
     first, second = "(i % {n} * 3 + 1) % {k}", "(i % {n} * 5 + 7) % {k}"
     sizes = {"n": N, "k": K}
     first, second = first.format(**sizes), second.format(**sizes)
     one, two = written.format("0"), written.format("1")
     sum_type = "s32" if ty == "s8" else "f32"
+    on = f"//: device {device}\n" if device else ""
     return f"""// `tl.dot`, compiled by Triton {triton.__version__}: tests/triton/dots.py made this file.
-//: run dot grid={M // 64},{N // 16} block=128 shared={shared}
+{on}//: run dot grid={M // 64},{N // 16} block=128 shared={shared}
 //: in a {ty}[{M * K}] = for i: {written.format(power(f"i / {K}", f"(i % {K})"))}
 //: in b {ty}[{K * N}] = for i: i / {N} == {first} ? {one} : i / {N} == {second} ? {two} : 0
 //: out c {sum_type}[{M * N}] = for i: (1 << ({power(f"(i / {N})", f"({first})")}))
@@ -76,7 +81,7 @@ if __name__ == "__main__":
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     for name, ty, written in TYPES:
-        for capability in (80, 90):
+        for capability, device in DEVICES.items():
             if (name, capability) in (("fp8e4nv", 80), ("fp8e5", 80), ("bf16", 80)):
                 continue
             arguments = {"a": f"*{name}", "b": f"*{name}", "c": "*i32" if ty == "s8" else "*fp32", "n": "i32", "k": "i32"}
@@ -88,5 +93,5 @@ if __name__ == "__main__":
                 attrs={(i,): [["tt.divisibility", 16]] for i in range(5)},
             )
             made = triton.compile(source, target=GPUTarget("cuda", capability, 32), options={"num_warps": 4, "num_stages": 2})
-            text = directives(ty, written, made.metadata.shared) + bare(made.asm["ptx"])
+            text = directives(ty, written, made.metadata.shared, device) + bare(made.asm["ptx"])
             (folder / f"dot-{name}-sm{capability}.ptx").write_text(text)

@@ -63,8 +63,7 @@ pub fn page(root: &Path) -> io::Result<String> {
         "# Instruction coverage\n\n\
          Generated from `crates/ptx/isa/` and the recordings: `cargo xtask docs` rewrites it.\n\n\
          {} forms of {} instructions are known: parsed, checked against `.version` and `.target`, and printed. The \
-         column **machine** names the semantic function with which the virtual GPU executes a form, {executed} of them; \
-         the others are the coded error \"unsupported instruction\".\n\n\
+         column **machine** names the semantic function with which the virtual GPU executes a form: {executed} of them.\n\n\
          The column **recorded** tells what there is from a real GPU ({TARGET}) for {with_recording} forms: how many \
          cases of the form, by the recorder of `crates/conformance`; \"file\" where a file test has recorded values. \
          \"-\" means that there should be one and is not: {missing} forms that the machine executes. What cannot be \

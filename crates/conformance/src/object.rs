@@ -86,7 +86,7 @@ fn texels(array: &ArrayDescriptor, level: u32) -> Vec<u8> {
 impl TensorShape {
     /// How many elements a copy moves.
     pub(crate) fn elements(&self) -> u32 {
-        BOX / self.ty.bytes()
+        BOX * 8 / self.ty.bits()
     }
 
     /// The sizes of a tensor of `rows` rows of results, or of the pattern.
@@ -105,7 +105,7 @@ impl TensorShape {
 
     /// The pattern's bytes.
     pub(crate) fn pattern(&self) -> Vec<u8> {
-        let bytes = self.sizes(0).iter().product::<u64>() * u64::from(self.ty.bytes());
+        let bytes = self.sizes(0).iter().product::<u64>() * u64::from(self.ty.bits()) / 8;
         let mut random = Random::new(11);
         (0..bytes / 8).flat_map(|_| random.next().to_le_bytes()).collect()
     }
@@ -117,7 +117,7 @@ impl TensorShape {
     pub(crate) fn map(&self, address: u64, rows: u64) -> Result<[u8; BYTES], String> {
         let sizes = self.sizes(rows);
         let mut strides = Vec::new();
-        let mut bytes = u64::from(self.ty.bytes());
+        let mut bytes = u64::from(self.ty.bits()) / 8;
         for size in &sizes[..self.rank - 1] {
             bytes *= size;
             strides.push(bytes);

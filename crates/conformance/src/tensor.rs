@@ -41,6 +41,7 @@ pub(crate) fn types(op: Option<Modifier>) -> usize {
 fn domain(ty: DataType) -> (Domain, u32) {
     let ty = match ty {
         DataType::U8 | DataType::U16 | DataType::U32 => ScalarType::U32,
+        DataType::B4x16 | DataType::B4x16P64 | DataType::B6x16P32 => ScalarType::B32,
         DataType::S32 => ScalarType::S32,
         DataType::U64 => ScalarType::U64,
         DataType::S64 => ScalarType::S64,

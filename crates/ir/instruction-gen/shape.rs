@@ -269,6 +269,8 @@ fn wider(a: &str, b: &str) -> Option<&'static str> {
         () if either("Def", "Defs") => Some("Defs"),
         () if either("Value", "Values") => Some("Values"),
         () if either("Value", "Constant") => Some("Value"),
+        // An address without brackets.
+        () if either("Address", "Value") => Some("Address"),
         () if either("Def", "PartDef") => Some("PartDef"),
         () => None,
     }

@@ -5,7 +5,7 @@
 
 use crate::instruction::{Access, Instruction, Op, Reject, Source};
 use crate::operand::{Address, Argument, Callees, Def, Lookup, Part, PartDef, Predicate, Space, Value};
-use ptx::isa::{Count, Effects, Modifier, Opcode, OperandKind, Sem, Slot, SpaceRule};
+use ptx::isa::{Count, Effects, Modifier, Opcode, OperandKind, Sem, Slot, SpaceRule, SpecialRegister};
 use ptx::module::{AddressBase, Body, FuncId, LabelId, Module, Operand, RegId, Symbol, TableId};
 use ptx::types::TypeKind;
 
@@ -159,6 +159,12 @@ impl Checked<'_> {
         }
     }
 
+    /// Whether a special register stands for all elements of an operand.
+    fn is_whole(&self, index: usize, register: SpecialRegister) -> bool {
+        let kind = self.opcode.data().operands[index].kind;
+        matches!(kind, OperandKind::Vector { whole: true, .. }) && register.components() == 4
+    }
+
     /// The elements of a vector; a lone operand is a vector of one.
     fn elements(&self, operand: Operand) -> Vec<Operand> {
         match operand {
@@ -237,11 +243,24 @@ impl Source for Checked<'_> {
     }
 
     fn value(&mut self, name: &str) -> Result<Option<Value>, Reject> {
-        self.convert(name, "a value", |_, operand| value_of(operand))
+        self.convert(name, "a value", |this, operand| match operand {
+            // Braces around one value, as CUTLASS writes scale factors.
+            Operand::Vector(list) => match *this.body.elements(&list) {
+                [element] => value_of(element),
+                _ => None,
+            },
+            alone => value_of(alone),
+        })
     }
 
     fn values(&mut self, name: &str) -> Result<Option<Box<[Value]>>, Reject> {
-        self.list(name, "a value", value_of)
+        match self.operand(name) {
+            // A special register as a vector of words.
+            Some((index, Operand::Special { register, .. })) if self.is_whole(index, register) => {
+                Ok(Some((0..4).map(|component| Value::Special { register, component }).collect()))
+            }
+            _ => self.list(name, "a value", value_of),
+        }
     }
 
     fn predicate(&mut self, name: &str) -> Result<Option<Predicate>, Reject> {
@@ -265,18 +284,26 @@ impl Source for Checked<'_> {
 
     fn address(&mut self, name: &str) -> Result<Option<Address>, Reject> {
         let Some((index, operand)) = self.operand(name) else { return Ok(None) };
-        let space = match self.opcode.data().operands[index].kind {
+        let kind = self.opcode.data().operands[index].kind;
+        let space = match kind {
             OperandKind::Address { space: SpaceRule::Of(slot) | SpaceRule::Mbarrier(slot) } => {
                 self.opcode.get(slot).and_then(Space::from_modifier)
             }
             OperandKind::Address { space: SpaceRule::Fixed(space) } => Space::of_variables(space),
+            // The address of an mbarrier as a value.
+            OperandKind::Value { .. } => Some(Space::Shared),
             _ => None,
         };
-        match operand {
-            Operand::Address { base, offset } => {
-                Ok(Some(Address { base, offset, space: space.unwrap_or(Space::Generic) }))
+        let space = space.unwrap_or(Space::Generic);
+        match (operand, kind) {
+            (Operand::Address { base, offset }, _) => Ok(Some(Address { base, offset, space })),
+            (Operand::Register(register), OperandKind::Value { .. }) => {
+                Ok(Some(Address { base: AddressBase::Register(register), offset: 0, space }))
             }
-            other => Err(format!("operand {other:?} as an address")),
+            (Operand::Immediate(offset), OperandKind::Value { .. }) => {
+                Ok(Some(Address { base: AddressBase::Absolute, offset: offset as i64, space }))
+            }
+            (other, _) => Err(format!("operand {other:?} as an address")),
         }
     }
 

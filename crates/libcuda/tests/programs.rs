@@ -330,6 +330,11 @@ fn batches_and_tensor_maps() {
 }
 
 #[test]
+fn tensor_maps_of_later_devices() {
+    run("tensor_maps", &[("WARPLOOM_DEVICES", "b200,h200")]);
+}
+
+#[test]
 fn grids_that_wait_for_all_blocks() {
     run("grid", &[]);
 }

@@ -236,8 +236,8 @@ fn operand(operand: &Operand) -> String {
         Kind::Register { sink } => format!("Register {{ sink: {sink} }}"),
         Kind::Value { special } => format!("Value {{ special: {special} }}"),
         Kind::Immediate => "Immediate".into(),
-        Kind::Predicate { negatable, sink } => {
-            format!("Predicate {{ negatable: {negatable}, sink: {sink} }}")
+        Kind::Predicate { negatable, constant, sink } => {
+            format!("Predicate {{ negatable: {negatable}, constant: {constant}, sink: {sink} }}")
         }
         Kind::Address { space: Space::Fixed(space) } => {
             format!("Address {{ space: SpaceRule::Fixed(StateSpace::{space}) }}")

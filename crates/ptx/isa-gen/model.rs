@@ -145,6 +145,7 @@ pub(crate) enum Kind {
     Immediate,
     Predicate {
         negatable: bool,
+        constant: bool,
         sink: bool,
     },
     Address {

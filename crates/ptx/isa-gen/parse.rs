@@ -574,12 +574,13 @@ impl Parser {
         if let Some(plain) = plain_kind(spec) {
             return Ok(operand(Kind::Plain(plain), Type::None));
         }
-        if spec == "pred" || spec == "!pred" {
-            let kind = Kind::Predicate { negatable: spec == "!pred", sink };
+        if let "pred" | "!pred" | "!%pred" = spec {
+            let kind = Kind::Predicate { negatable: spec != "pred", constant: spec == "!pred", sink };
             return Ok(operand(kind, Type::Pred));
         }
         if let Some(slot) = spec.strip_prefix('!') {
-            return Ok(operand(Kind::Predicate { negatable: true, sink }, self.ty(slot, slots)?));
+            let kind = Kind::Predicate { negatable: true, constant: true, sink };
+            return Ok(operand(kind, self.ty(slot, slots)?));
         }
         for (name, parts) in [("selected(", "One"), ("halves(", "Halves"), ("bytes(", "Bytes")] {
             if let Some(inner) = spec.strip_prefix(name).and_then(|s| s.strip_suffix(')')) {

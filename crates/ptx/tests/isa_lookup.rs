@@ -25,6 +25,12 @@ fn types(opcode: &Opcode) -> String {
 }
 
 #[test]
+fn every_form_has_a_meaning() {
+    let without: Vec<_> = FormId::all().filter(|form| form.data().sem.is_none()).collect();
+    assert!(without.is_empty(), "nothing says what {} forms do: {without:?}", without.len());
+}
+
+#[test]
 fn what_compilers_write() {
     let mut wrong = String::new();
     let mut count = 0;

@@ -39,7 +39,7 @@ fn a_form() {
         matches!(a.kind, Kind::Value { special: false })
             && matches!(&a.ty, Type::Rule("Of", slot) if slot == "type")
     );
-    assert!(matches!(c.kind, Kind::Predicate { negatable: true, sink: false }) && c.optional);
+    assert!(matches!(c.kind, Kind::Predicate { negatable: true, constant: true, sink: false }) && c.optional);
     assert!(
         emit::forms(&table).contains("template: \"add{.sat}.type d, a{, {!}c}\""),
         "{}",

@@ -13,6 +13,11 @@ use std::ffi::{c_int, c_void};
 
 /// The first devices with tensor copies.
 pub(crate) const SINCE: u16 = 90;
+/// The first ones that walk along W alone, swizzle larger atoms and copy elements of less than a byte.
+const LATER: u16 = 100;
+
+/// Pixels that the mode for groups of 32 takes, whatever is asked for.
+const GROUPED: cuuint32_t = 128;
 
 /// A list of the program's.
 fn list<T: Copy>(values: Array<T>) -> Result<Vec<T>> {
@@ -55,9 +60,11 @@ impl Described {
         element_strides: Array<cuuint32_t>,
         choices: &Choices,
     ) -> Result<Self> {
-        if current()?.device().profile().sm < SINCE {
+        let sm = current()?.device().profile().sm;
+        if sm < SINCE {
             return Err(Error::NotSupported);
         }
+        let later = sm >= LATER;
         let rank = rank as usize;
         if !(1..=MAX_RANK).contains(&rank) {
             return Err(Error::InvalidValue);
@@ -68,7 +75,7 @@ impl Described {
         }
         let (sizes, strides, element_strides) = (list(sizes)?, list(strides)?, list(element_strides)?);
         Ok(Self {
-            ty: choice(&DataType::ALL, ty)?,
+            ty: choice(&DataType::ALL[..if later { 16 } else { 13 }], ty)?,
             address: address.addr() as u64,
             sizes,
             strides,
@@ -77,10 +84,7 @@ impl Described {
                 &[Interleave::None, Interleave::Bytes16, Interleave::Bytes32],
                 choices.interleave,
             )?,
-            swizzle: choice(
-                &[Swizzle::None, Swizzle::Bytes32, Swizzle::Bytes64, Swizzle::Bytes128],
-                choices.swizzle,
-            )?,
+            swizzle: choice(&Swizzle::ALL[..if later { 7 } else { 4 }], choices.swizzle)?,
             promotion: choice(
                 &[Promotion::None, Promotion::Bytes64, Promotion::Bytes128, Promotion::Bytes256],
                 choices.promotion,
@@ -155,6 +159,36 @@ api! {
         let (lower, upper) = (list(lower)?, list(upper)?);
         let column = Im2col { lower: &lower, upper: &upper, channels, pixels };
         put_map(out, TensorMap::im2col(&described.tensor(), &column))
+    }
+
+    fn cuTensorMapEncodeIm2colWide(
+        out: *mut CUtensorMap,
+        ty: CUtensorMapDataType,
+        rank: cuuint32_t,
+        address: *mut c_void,
+        #[elements(rank)] sizes: *const cuuint64_t,
+        #[elements(rank.saturating_sub(1))] strides: *const cuuint64_t,
+        lower: c_int,
+        upper: c_int,
+        channels: cuuint32_t,
+        pixels: cuuint32_t,
+        #[elements(rank)] element_strides: *const cuuint32_t,
+        interleave: CUtensorMapInterleave,
+        mode: CUtensorMapIm2ColWideMode,
+        swizzle: CUtensorMapSwizzle,
+        promotion: CUtensorMapL2promotion,
+        fill: CUtensorMapFloatOOBfill,
+    ) {
+        let choices = Choices { interleave, swizzle, promotion, fill };
+        let described = Described::new(ty, rank, address, [sizes, strides], element_strides, &choices)?;
+        let grouped = choice(&[false, true], mode)?;
+        let swizzles = [Swizzle::Bytes64, Swizzle::Bytes128, Swizzle::Bytes128Atom32];
+        if current()?.device().profile().sm < LATER || !swizzles.contains(&described.swizzle) {
+            return Err(Error::InvalidValue);
+        }
+        let pixels = if grouped { GROUPED } else { pixels };
+        let column = Im2col { lower: &[lower], upper: &[upper], channels, pixels };
+        put_map(out, TensorMap::im2col_wide(&described.tensor(), &column))
     }
 
     #[order(initialised, given(address), context)]

@@ -97,14 +97,14 @@ decoders! { d, op:
     };
     MultimemLoadNarrow => {
         order(d, op.order);
-        let (planes, _) = d.write_elements(&op.d, 32, false)?;
-        let sum = narrow(op.op, op.ty, op.accumulator);
-        let (at, bytes, site) = multimem(d, &op.a, planes, ScalarType::B32, sum)?;
+        let (element, sum) = narrow(op.op, op.ty, op.accumulator);
+        let (planes, _) = d.write_elements(&op.d, element.bits(), false)?;
+        let (at, bytes, site) = multimem(d, &op.a, planes, element, sum)?;
         d.emit_access(at, Access::Load, bytes, LoadMultimem { address: at.address, site })
     };
     MultimemStoreNarrow => {
         order(d, op.order);
-        scatter(d, (&op.a, Access::Store), &op.b, ScalarType::B32, Sum::None)
+        scatter(d, (&op.a, Access::Store), &op.b, held(op.ty), Sum::None)
     };
     MultimemStore => {
         order(d, op.order);
@@ -252,18 +252,29 @@ fn sum(by: MultimemLoadOp, ty: ScalarType, in_f32: bool) -> Result<Sum, Missing>
     Sum::new(by, ty, in_f32).ok_or_else(|| no_reduction(ty))
 }
 
-/// How elements of 8 bits become one.
-fn narrow(by: MultimemLoadNarrowOp, ty: MultimemLoadNarrowType, in_f16: bool) -> Sum {
+/// What holds so many elements of 8 bits.
+fn held(ty: MultimemLoadNarrowType) -> ScalarType {
+    match ty {
+        MultimemLoadNarrowType::E4m3 | MultimemLoadNarrowType::E5m2 => ScalarType::B8,
+        MultimemLoadNarrowType::E4m3x2 | MultimemLoadNarrowType::E5m2x2 => ScalarType::B16,
+        MultimemLoadNarrowType::E4m3x4 | MultimemLoadNarrowType::E5m2x4 => ScalarType::B32,
+    }
+}
+
+/// What holds elements of 8 bits, and how these become one.
+fn narrow(by: MultimemLoadNarrowOp, ty: MultimemLoadNarrowType, in_f16: bool) -> (ScalarType, Sum) {
     let how = match (by, in_f16) {
         (MultimemLoadNarrowOp::Add, false) => Narrow::Add,
         (MultimemLoadNarrowOp::Add, true) => Narrow::AddInF16,
         (MultimemLoadNarrowOp::Min, _) => Narrow::Min,
         (MultimemLoadNarrowOp::Max, _) => Narrow::Max,
     };
-    match ty {
-        MultimemLoadNarrowType::E4m3x4 => Sum::E4m3(how),
-        MultimemLoadNarrowType::E5m2x4 => Sum::E5m2(how),
-    }
+    use MultimemLoadNarrowType::{E4m3, E4m3x2, E4m3x4, E5m2, E5m2x2, E5m2x4};
+    let sum = match ty {
+        E4m3 | E4m3x2 | E4m3x4 => Sum::E4m3(how),
+        E5m2 | E5m2x2 | E5m2x4 => Sum::E5m2(how),
+    };
+    (held(ty), sum)
 }
 
 /// Where an access of multicast memory is, how many bytes a lane has of it, and what it is to do.

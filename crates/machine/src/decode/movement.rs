@@ -47,6 +47,22 @@ decoders! { d, op:
         }
         bits => copy(d, op.d, op.a, bits),
     };
+    MovVector => match &*op.a {
+        [whole] => spread(d, &op.d, *whole, op.ty.bits()),
+        elements => {
+            // Through temporaries: a destination may be another element's source.
+            let copies = elements.iter().map(|element| {
+                let (copy, from) = (d.frame.temporary(plane_bits(op.ty.bits())), d.read_plane(element, op.ty.bits())?);
+                d.emit_part(resized(copy, from));
+                Ok(copy)
+            });
+            let copies = copies.collect::<Result<Vec<_>, Missing>>()?;
+            op.d.iter().zip(copies).try_for_each(|(&to, copy)| match d.write_or_drop(to, op.ty.bits())? {
+                Some(to) => d.emit(resized(to, copy)),
+                None => Ok(()),
+            })
+        }
+    };
     MovPred => {
         let to = d.write_predicate(Some(op.d))?;
         let a = d.read_predicate(&Predicate { value: op.a, negated: false })?;
@@ -90,6 +106,8 @@ decoders! { d, op:
         store_elements(d, op.ty, &op.a, &op.b, true)?;
         complete(d, &op.mbar, op.ty.bytes() * op.b.len() as u32)
     };
+    // Nothing could tell that it is done, and nothing is done.
+    StAsyncDropped => d.emit(Nothing {});
     // It is a release when it is performed: what the thread did before is done by then.
     StAsyncRelease => {
         order(d, Order::Release);
@@ -173,6 +191,20 @@ impl Decode for MovUnpack {
         }
         Ok(())
     }
+}
+
+/// `mov.v4` of one value, as ptxas has it: a word's bytes, or a half and zeros behind it.
+fn spread(d: &mut Decoder<'_>, to: &[Def], value: Value, bits: u32) -> Decoded {
+    let part = if bits == 32 { 8 } else { 16 };
+    let (copy, from) = (d.frame.temporary(64), d.read_plane(&value, bits)?);
+    d.emit_part(resized(copy, from));
+    for (&def, at) in to.iter().zip((0_u8..).step_by(part)) {
+        if let Some(to) = d.write_or_drop(def, bits)? {
+            let extract = ExtractElement { d: to, a: copy, at, bits: part as u8 };
+            d.emit(element::extract(64, bits).with(extract))?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether an `ld` reads one kernel parameter at a constant offset, which is the same for all threads.

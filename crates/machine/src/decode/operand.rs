@@ -165,12 +165,14 @@ impl Decoder<'_> {
         Ok((planes.collect::<Result<_, _>>()?, width))
     }
 
-    /// The halves of a 128-bit value. A constant has 64 bits, and zeros above them (as ptxas has it, also of a negative
-    /// one).
+    /// The halves of a 128-bit value. A constant or an address has 64 bits, and zeros above them (as ptxas has it, also of a
+    /// negative one).
     pub(crate) fn read_pair(&mut self, value: &Value) -> Result<[PlaneId; 2], Missing> {
         match *value {
             Value::Register(register) => self.write_pair(Def(Some(register))),
-            Value::Constant(_) => Ok([self.read_plane(value, 64)?, self.plane_of(ZERO.into(), 64)]),
+            Value::Constant(_) | Value::Symbol { .. } => {
+                Ok([self.read_plane(value, 64)?, self.plane_of(ZERO.into(), 64)])
+            }
             other => Err(format!("{other:?} as a 128-bit value")),
         }
     }
@@ -248,7 +250,9 @@ impl Decoder<'_> {
                     }
                     Home::Scalar(scalar) => scalar.into(),
                     Home::Unused => ZERO.into(),
-                    Home::Plane(_) | Home::Predicate(_) | Home::Pair(_) => {
+                    // An address of shared memory can be in a half.
+                    Home::Plane(_) => self.read_plane(&Value::Register(register), 32)?.into(),
+                    Home::Predicate(_) | Home::Pair(_) => {
                         return Err(format!("register {} as an address", self.register_name(register)));
                     }
                 };

@@ -10,6 +10,7 @@ use ir::operand::{Space, Value};
 
 decoders! { d, op:
     Isspacep => {
+        // An address of 32 bits has zeros above them.
         let (to, a) = (d.write_predicate_somewhere(Some(op.p))?, d.read_plane(&op.a, 64)?);
         d.emit(IsInSpace { d: to, a, space: op.space })
     };

@@ -116,7 +116,8 @@ impl Decode for instruction::Tex {
             Some(ScalarType::F16) => Results::Halves,
             Some(_) => Results::Words,
         };
-        let integer = self.ctype == ScalarType::S32;
+        // With gradients, whose instruction has no integers, the bits are a number.
+        let integer = self.ctype == ScalarType::S32 && matches!(mip, Mip::Base | Mip::Level);
         let kind = Lookup { geometry, integer, mip, gather: None, results };
         let site = lookup(d, kind, (&self.d, self.p), &self.t, self.e.as_deref())?;
         let lod = self.lod.as_ref().map(|lod| d.read(lod, 32)).transpose()?;

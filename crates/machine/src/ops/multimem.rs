@@ -229,6 +229,7 @@ fn scatter(x: &mut Exec<'_>, at: Address, site: &Multimem, warp: usize, lane: us
 /// Stores an element in one step.
 fn whole(x: &mut Exec<'_>, at: u64, value: &[u8]) -> Result<(), Trap> {
     let stored = match value.len() {
+        1 => Global::store(x, 0, 0, at, value[0]),
         2 => Global::store(x, 0, 0, at, u16::from_le_bytes([value[0], value[1]])),
         4 => Global::store(x, 0, 0, at, bytemuck::pod_read_unaligned::<u32>(value)),
         _ => Global::store(x, 0, 0, at, bytemuck::pod_read_unaligned::<u64>(value)),

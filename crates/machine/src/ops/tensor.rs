@@ -66,7 +66,8 @@ impl TensorCopy {
             }
         }
         let bytes = walk.bytes();
-        let side = Side { tile, mask, swizzle: map.swizzle() };
+        let packed = map.data_type().map_or(16, DataType::packed);
+        let side = Side { tile, mask, swizzle: map.swizzle(), packed };
         match direction {
             Direction::Load => side.load(x, &map, walk)?,
             Direction::Store => side.store(x, walk, how.as_ref())?,
@@ -92,12 +93,19 @@ struct Side {
     tile: u64,
     mask: Option<u16>,
     swizzle: Swizzle,
+    /// Of 16 bytes there so many are of the tensor.
+    packed: u64,
 }
 
 impl Side {
     /// Bytes that stay neighbours.
     fn piece(&self) -> u64 {
-        self.swizzle.chunk().unwrap_or(PIECE)
+        match self.packed {
+            16 => self.swizzle.chunk().unwrap_or(PIECE),
+            // A half of a chunk, or a part of one that does not end in another half.
+            8 => 8,
+            _ => 4,
+        }
     }
 
     /// The pieces of a run: where each starts in the run, and its length.
@@ -107,6 +115,7 @@ impl Side {
     }
 
     fn at(&self, run: &Run, start: u64) -> u64 {
+        let start = start / self.packed * 16 + start % self.packed;
         self.swizzle.permute(self.tile + run.shared + start)
     }
 

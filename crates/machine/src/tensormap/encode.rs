@@ -1,4 +1,5 @@
-//! From arguments to tensor maps, as `cuTensorMapEncodeTiled` and `cuTensorMapEncodeIm2col` do it for `sm_90`.
+//! From arguments to tensor maps, as `cuTensorMapEncodeTiled` and `cuTensorMapEncodeIm2col` do it for `sm_90`, and what `cuda.h` says of
+//! later devices.
 //!
 //! What is refused is what the driver refuses; each reason has a name here where the driver has one error for all.
 
@@ -126,6 +127,21 @@ pub enum TensorMapError {
         /// Its bytes.
         bytes: u64,
     },
+    /// A size that packed elements cannot have.
+    #[error("{what} of {ty} is {value}; it must be a multiple of {step}")]
+    Packed {
+        /// What it is.
+        what: &'static str,
+        /// Their type.
+        ty: &'static str,
+        /// Its value.
+        value: u64,
+        /// What it must be a multiple of.
+        step: u64,
+    },
+    /// An interleave layout or swizzle mode that elements with gaps cannot have.
+    #[error("{0} is neither interleaved nor swizzled so")]
+    Gaps(&'static str),
     /// A NaN for a type that has none.
     #[error("elements of {0} cannot be filled with NaN")]
     Fill(&'static str),
@@ -227,6 +243,7 @@ fn common(tensor: &Tensor<'_>, mode: &'static str, lowest: usize) -> Result<Tens
     exactly("global strides", tensor.strides.len(), rank - 1, rank)?;
     exactly("element strides", tensor.element_strides.len(), rank, rank)?;
     check_address(tensor.address, tensor.interleave)?;
+    check_packed(tensor)?;
     if tensor.fill == Fill::Nan && !tensor.ty.is_float() {
         return Err(TensorMapError::Fill(tensor.ty.name()));
     }
@@ -258,7 +275,7 @@ fn common(tensor: &Tensor<'_>, mode: &'static str, lowest: usize) -> Result<Tens
 
 /// The last checks, and the words that describe the box as a whole.
 fn finish(mut map: TensorMap, tensor: &Tensor<'_>, elements: u64) -> Result<TensorMap, TensorMapError> {
-    let bytes = elements.saturating_mul(tensor.ty.bytes().into());
+    let bytes = elements.saturating_mul(tensor.ty.bits().into()) / 8;
     if bytes > MAX_BOX {
         return Err(TensorMapError::Large { bytes });
     }
@@ -272,15 +289,59 @@ fn finish(mut map: TensorMap, tensor: &Tensor<'_>, elements: u64) -> Result<Tens
 }
 
 fn check_inner(tensor: &Tensor<'_>, elements: u32) -> Result<(), TensorMapError> {
-    let bytes = u64::from(elements) * u64::from(tensor.ty.bytes());
-    if !bytes.is_multiple_of(16) {
+    let bits = u64::from(elements) * u64::from(tensor.ty.bits());
+    if !bits.is_multiple_of(128) {
         return Err(TensorMapError::Inner { elements, ty: tensor.ty.name() });
+    }
+    let bytes = bits / 8 * 16 / tensor.ty.packed();
+    if has_gaps(tensor.ty) && elements != ROW_WITH_GAPS as u32 {
+        let (ty, value) = (tensor.ty.name(), elements.into());
+        return Err(TensorMapError::Packed {
+            what: "the inner extent of a box",
+            ty,
+            value,
+            step: ROW_WITH_GAPS,
+        });
     }
     let span = tensor.swizzle.span();
     if tensor.interleave == Interleave::None && span != 0 && bytes > span.into() {
         return Err(TensorMapError::Span { bytes, span });
     }
     Ok(())
+}
+
+/// Elements with gaps that a box has in a row, no more and no less.
+const ROW_WITH_GAPS: u64 = 128;
+
+fn has_gaps(ty: DataType) -> bool {
+    ty.packed() != 16
+}
+
+/// What `cuda.h` asks of elements that are no bytes.
+fn check_packed(tensor: &Tensor<'_>) -> Result<(), TensorMapError> {
+    let ty = tensor.ty.name();
+    let multiple = |what, value: u64, step| match value.is_multiple_of(step) {
+        true => Ok(()),
+        false => Err(TensorMapError::Packed { what, ty, value, step }),
+    };
+    if tensor.ty == DataType::B4x16 {
+        multiple("global size 0", tensor.sizes[0], 2)?;
+    }
+    if !has_gaps(tensor.ty) {
+        return Ok(());
+    }
+    multiple("global size 0", tensor.sizes[0], ROW_WITH_GAPS)?;
+    multiple("the global address", tensor.address, 32)?;
+    tensor.strides.iter().try_for_each(|&stride| multiple("a global stride", stride, 32))?;
+    let swizzled = match tensor.swizzle {
+        Swizzle::None | Swizzle::Bytes128 | Swizzle::Bytes128Atom32 => true,
+        Swizzle::Bytes128Atom64 => tensor.ty == DataType::B6x16P32,
+        Swizzle::Bytes32 | Swizzle::Bytes64 | Swizzle::Bytes128Atom32Flip8 => false,
+    };
+    match swizzled && tensor.interleave == Interleave::None {
+        true => Ok(()),
+        false => Err(TensorMapError::Gaps(ty)),
+    }
 }
 
 /// What addresses and strides must be multiples of.

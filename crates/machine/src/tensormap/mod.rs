@@ -122,11 +122,17 @@ pub enum DataType {
     F32Ftz,
     Tf32,
     Tf32Ftz,
+    /// Elements of 4 bits, packed; the last three are of `sm_100` and later.
+    B4x16,
+    /// The same with 8 bytes of gap behind each 16 elements in shared memory.
+    B4x16P64,
+    /// Elements of 6 bits, with 4 bytes of gap behind each 16 in shared memory.
+    B6x16P32,
 }
 
 impl DataType {
     /// All, by the driver's numbers.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::U8,
         Self::U16,
         Self::U32,
@@ -140,6 +146,9 @@ impl DataType {
         Self::F32Ftz,
         Self::Tf32,
         Self::Tf32Ftz,
+        Self::B4x16,
+        Self::B4x16P64,
+        Self::B6x16P32,
     ];
 
     /// Its name in PTX.
@@ -158,22 +167,37 @@ impl DataType {
             Self::F32Ftz => "f32.ftz",
             Self::Tf32 => "tf32",
             Self::Tf32Ftz => "tf32.ftz",
+            Self::B4x16 => "b4x16",
+            Self::B4x16P64 => "b4x16_p64",
+            Self::B6x16P32 => "b6x16_p32",
         }
     }
 
-    /// Bytes of an element.
-    pub fn bytes(self) -> u32 {
+    /// Bits of an element in global memory.
+    pub fn bits(self) -> u32 {
         match self {
-            Self::U8 => 1,
-            Self::U16 | Self::F16 | Self::Bf16 => 2,
-            Self::U32 | Self::S32 | Self::F32 | Self::F32Ftz | Self::Tf32 | Self::Tf32Ftz => 4,
-            Self::U64 | Self::S64 | Self::F64 => 8,
+            Self::B4x16 | Self::B4x16P64 => 4,
+            Self::B6x16P32 => 6,
+            Self::U8 => 8,
+            Self::U16 | Self::F16 | Self::Bf16 => 16,
+            Self::U32 | Self::S32 | Self::F32 | Self::F32Ftz | Self::Tf32 | Self::Tf32Ftz => 32,
+            Self::U64 | Self::S64 | Self::F64 => 64,
+        }
+    }
+
+    /// How many of 16 bytes of shared memory hold elements; behind them is a gap.
+    pub(crate) fn packed(self) -> u64 {
+        match self {
+            Self::B4x16P64 => 8,
+            Self::B6x16P32 => 12,
+            Self::U8 | Self::U16 | Self::F16 | Self::Bf16 | Self::U32 | Self::S32 | Self::F32 => 16,
+            Self::F32Ftz | Self::Tf32 | Self::Tf32Ftz | Self::U64 | Self::S64 | Self::F64 | Self::B4x16 => 16,
         }
     }
 
     /// Whether it is a floating-point type.
     pub fn is_float(self) -> bool {
-        self as u8 >= Self::F16 as u8
+        (Self::F16 as u8..Self::B4x16 as u8).contains(&(self as u8))
     }
 
     /// Whether loads round elements to `.tf32`.
@@ -181,7 +205,7 @@ impl DataType {
         matches!(self, Self::Tf32 | Self::Tf32Ftz)
     }
 
-    /// The code in the object, without [`TF32`]. It is the immediate of `tensormap.replace.elemtype` up to 10.
+    /// The code in the object, without [`TF32`]. It is the immediate of `tensormap.replace.elemtype` but for 11 and 12.
     fn code(self) -> u32 {
         match self {
             Self::U8 => 0,
@@ -195,6 +219,9 @@ impl DataType {
             Self::F32Ftz | Self::Tf32Ftz => 8,
             Self::F64 => 9,
             Self::Bf16 => 10,
+            Self::B4x16 => 13,
+            Self::B4x16P64 => 14,
+            Self::B6x16P32 => 15,
         }
     }
 }
@@ -233,6 +260,17 @@ pub enum Swizzle {
 }
 
 impl Swizzle {
+    /// All, by the driver's numbers.
+    pub const ALL: [Self; 7] = [
+        Self::None,
+        Self::Bytes32,
+        Self::Bytes64,
+        Self::Bytes128,
+        Self::Bytes128Atom32,
+        Self::Bytes128Atom32Flip8,
+        Self::Bytes128Atom64,
+    ];
+
     /// Bytes within which chunks are permuted; 0 without swizzling.
     pub fn span(self) -> u32 {
         match self {

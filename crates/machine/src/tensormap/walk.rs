@@ -126,7 +126,7 @@ pub(crate) struct Walk {
     /// Where the next run begins.
     position: [i64; MAX_RANK],
     offsets: [i64; MAX_RANK],
-    /// Bytes of an element of dimension 0.
+    /// Bits of an element of dimension 0.
     element: u64,
     /// Bytes of the part of a row that is in the tensor.
     row: i128,
@@ -220,28 +220,29 @@ impl TensorMap {
 
     /// The walk without interleaving: runs are rows.
     fn rows(&self, start: &Start, ty: DataType) -> Result<Walk, Refusal> {
-        let element = u64::from(ty.bytes());
-        let bytes = u64::from(self.box_size(0)) * element;
+        let element = u64::from(ty.bits());
+        let bytes = u64::from(self.box_size(0)) * element / 8;
         let span = u64::from(self.swizzle().span());
         if !bytes.is_multiple_of(16) {
             return Err(Refusal::Inner(bytes));
         }
-        if span != 0 && bytes > span {
-            return Err(Refusal::Span { bytes, span });
+        let shared = bytes * 16 / ty.packed();
+        if span != 0 && shared > span {
+            return Err(Refusal::Span { bytes: shared, span });
         }
-        let byte = i64::from(start.coordinates[0]) * element as i64;
-        if byte % 16 != 0 {
-            return Err(Refusal::Unaligned(start.coordinates[0], byte));
+        let bits = i64::from(start.coordinates[0]) * element as i64;
+        if bits % 128 != 0 {
+            return Err(Refusal::Unaligned(start.coordinates[0], bits / 8));
         }
         let counts = |dimension| (dimension != 0).then(|| self.box_size(dimension));
-        Ok(self.walk_of(start, 1, element, bytes, bytes.max(span), counts))
+        Ok(self.walk_of(start, 1, element, bytes, shared.max(span), counts))
     }
 
     /// The walk with interleaving: runs are slices.
     fn slices(&self, start: &Start, slice: u64) -> Walk {
         let channels = self.rank().saturating_sub(2);
         let counts = |dimension| (dimension != channels).then(|| self.box_size(dimension));
-        self.walk_of(start, 0, slice, slice, slice, counts)
+        self.walk_of(start, 0, slice * 8, slice, slice, counts)
     }
 
     /// The pixels of the modes along W.
@@ -302,7 +303,7 @@ impl TensorMap {
             }
             (Order::Box { start: position, index: [0; MAX_RANK], counts, steps }, runs)
         };
-        let row = i128::from(self.size(0)) * i128::from(element);
+        let row = i128::from(self.size(0)) * i128::from(element) / 8;
         let mut position = position;
         match &order {
             Order::Wide { resume, .. } => position = *resume,
@@ -335,7 +336,7 @@ impl Walk {
         for (at, offset) in at.iter_mut().zip(self.offsets) {
             *at += offset;
         }
-        let byte = i128::from(at[0]) * i128::from(self.element);
+        let byte = i128::from(at[0]) * i128::from(self.element) / 8;
         let outside = (1..rank).any(|d| at[d] < 0 || at[d] >= self.map.size(d) as i64);
         let within = |byte: i128| byte.clamp(0, self.bytes.into()) as u64;
         let (inside, padded) = if outside {

@@ -48,7 +48,7 @@ impl Resolver<'_> {
                 ArgKind::Constant(constant) => self.fit_constant(operand, constant, arg.span),
                 _ => wrong("a constant"),
             },
-            OperandKind::Predicate { negatable, sink } => self.fit_predicate(operand, arg, negatable, sink),
+            OperandKind::Predicate { constant, sink, .. } => self.fit_predicate(operand, arg, constant, sink),
             OperandKind::Address { .. } => self.fit_address(operand, arg),
             OperandKind::Vector { sink, .. } => self.fit_vector(operand, sink, arg),
             OperandKind::Texture | OperandKind::Surface | OperandKind::TensorMap => {
@@ -267,7 +267,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Any predicate that is read may be negated; one that the manual has negated too may be a constant, 0 or not 0.
+    /// Any predicate that is read may be negated; most that the manual has negated too may be a constant, 0 or not 0.
     fn fit_predicate(
         &self,
         operand: &OperandPlan,

@@ -270,6 +270,8 @@ pub enum OperandKind {
     Predicate {
         /// Whether `!p` may stand there.
         negatable: bool,
+        /// Whether 0 or another number may stand there.
+        constant: bool,
         /// Whether `_` may stand there.
         sink: bool,
     },
