@@ -17,7 +17,7 @@
 use crate::cfg::{BlockId, Cfg, Exit};
 use crate::instruction::{FieldValue, Instruction};
 use crate::lower::Function;
-use crate::operand::Value;
+use crate::operand::{Space, Value};
 use crate::print::Notation;
 use crate::signature;
 use crate::ssa::Ssa;
@@ -104,7 +104,9 @@ fn fits(opcode: &Opcode, instruction: &Instruction, types: &[ScalarType]) -> Res
             let AddressBase::Register(base) = address.base else { return };
             let ty = types[base.index()];
             let integer = matches!(ty.kind(), TypeKind::Signed | TypeKind::Unsigned | TypeKind::Untyped);
-            if !integer || !matches!(ty.bits(), 32 | 64) {
+            // An address of shared memory can be in a half.
+            let wide = matches!(ty.bits(), 32 | 64) || ty.bits() == 16 && address.space == Space::Shared;
+            if !integer || !wide {
                 wrong = Err(format!("{name}: a {} is no address", ty.name()));
             }
             return;

@@ -212,7 +212,9 @@ fn replaced_fields_are_what_was_put_there() {
     use DataType as T;
     let plain = [T::U8, T::U16, T::U32, T::S32, T::U64, T::S64, T::F16, T::F64, T::Bf16];
     assert_eq!((&types[..9], &types[9..]), (&plain[..], &[T::Tf32, T::Tf32Ftz, T::Tf32, T::Tf32Ftz][..]));
-    map.replace(Field::ElementType, 15);
-    assert_eq!(map.data_type(), None);
+    for (code, ty) in [(13, T::B4x16), (14, T::B4x16P64), (15, T::B6x16P32)] {
+        map.replace(Field::ElementType, code);
+        assert_eq!(map.data_type(), Some(ty));
+    }
     assert_eq!(TensorMap::from_bytes(&map.to_bytes()), map);
 }
