@@ -57,7 +57,8 @@ def directives(shared, device):
 
 if __name__ == "__main__":
     folder = pathlib.Path(sys.argv[1])
-    for capability, device in DEVICES.items():
+    # For 10.0 it uses what `tcgen05.ld` loads before it waits, which is wrong where that is late.
+    for capability in (90, 120):
         arguments = {"q": "*fp16", "k": "*fp16", "v": "*fp16", "out": "*fp32", "keys": "i32", "scale": "fp32"}
         constants = {"ROWS": 64, "BLOCK": 64, "WIDTH": WIDTH}
         source = ASTSource(
@@ -67,7 +68,4 @@ if __name__ == "__main__":
             attrs={(i,): [["tt.divisibility", 16]] for i in range(5)},
         )
         made = triton.compile(source, target=GPUTarget("cuda", capability, 32), options={"num_warps": 4, "num_stages": 2})
-        # For 10.0 it uses what `tcgen05.ld` loads before it waits, which is wrong if that is late.
-        if capability == 100:
-            continue
-        (folder / f"attention-sm{capability}.ptx").write_text(directives(made.metadata.shared, device) + bare(made.asm["ptx"]))
+        (folder / f"attention-sm{capability}.ptx").write_text(directives(made.metadata.shared, DEVICES[capability]) + bare(made.asm["ptx"]))
