@@ -168,7 +168,6 @@ fn needs_warps(function: &Function<'_>) -> bool {
 fn width(function: &Function<'_>, block: [u32; 3]) -> u32 {
     let [x, y, z] = block;
     let rows_of_16 = y * z > 1 && x % 32 == 16;
-    let rows_of_16 = rows_of_16 || std::env::var_os("WL16").is_some();
     if rows_of_16 && !needs_warps(function) { 16 } else { 32 }
 }
 
