@@ -202,10 +202,10 @@ impl Divergence {
                 }
                 for register in results {
                     let at = register.index();
-                    let blends = guard == Some(Class::Varying) || self.blends(block, register);
-                    let narrow = types(register).bits() < 32 || types(register).bits() > 64;
                     // Without a slot there is nothing that lanes which wait could lose.
-                    let blends = blends && !linears.has(register);
+                    let blends = !linears.has(register)
+                        && (guard == Some(Class::Varying) || self.blends(block, register));
+                    let narrow = types(register).bits() < 32 || types(register).bits() > 64;
                     let class = match class {
                         _ if blends => Class::Varying,
                         Class::Affine(stride) if stride != 0 && narrow => Class::Varying,

@@ -8,7 +8,7 @@
 //! A register is one if it has one definition, which is not guarded, and none of its reads can come before that: so every
 //! read of a thread sees the one value that there is.
 
-use crate::class::{Class, Rows};
+use crate::class::{Class, Rows, is_signed};
 use crate::order::Order;
 use ir::instruction::{MulIntMode, Op, Or, SetIntCmp, SetpInt, Xor};
 use ir::operand::{Def, Value};
@@ -16,7 +16,7 @@ use ir::{Access, BlockId, Cfg, Function, Liveness};
 use machine::compiled::Source;
 use ptx::isa::SpecialRegister;
 use ptx::module::{RegId, Symbol};
-use ptx::types::{ScalarType, TypeKind};
+use ptx::types::ScalarType;
 use std::ops::RangeInclusive;
 
 /// The greatest values, as sums and products of two must not leave 64 bits.
@@ -255,8 +255,7 @@ impl Operands<'_> {
     fn product(&self, a: &Value, b: &Value, ty: ScalarType, mode: MulIntMode) -> Option<Linear> {
         let (a, b) = self.both(a, b, ty)?;
         let is_wide = mode == MulIntMode::Wide;
-        let is_plain =
-            |factor: Linear| ty.kind() == TypeKind::Signed || *factor.range(self.rows).start() >= 0;
+        let is_plain = |factor: Linear| is_signed(ty) || *factor.range(self.rows).start() >= 0;
         match mode {
             MulIntMode::Hi => None,
             MulIntMode::Lo | MulIntMode::Wide if is_wide && !(is_plain(a) && is_plain(b)) => None,
@@ -270,7 +269,7 @@ impl Operands<'_> {
         let (a, b) = self.both(&setp.a, &setp.b, setp.ty)?;
         // Numbers that are not less than zero compare alike with signs and without.
         let is_plain = [a, b].iter().all(|value| *value.range(self.rows).start() >= 0);
-        let has_signs = setp.ty.kind() == TypeKind::Signed || matches!(setp.cmp, C::Eq | C::Ne);
+        let has_signs = is_signed(setp.ty) || matches!(setp.cmp, C::Eq | C::Ne);
         let cmp = match setp.cmp {
             C::Lo => C::Lt,
             C::Ls => C::Le,

@@ -9,6 +9,7 @@ use super::memory::{Layout, Place};
 use super::text::{Kind, Text};
 use super::values::Lanes;
 use crate::Refusal;
+use crate::class::is_signed;
 use crate::sites::{Access, Action, list_bytes};
 use ir::instruction::{AtomOp, Op};
 use ir::operand::{Address, Def, Value};
@@ -32,7 +33,7 @@ fn update(op: &Op, ty: ScalarType) -> Option<Update> {
         Op::Red(i) => i.op.into(),
         _ => return Some(Update::CompareAndSwap),
     };
-    let signed = ty.kind() == TypeKind::Signed;
+    let signed = is_signed(ty);
     if !matches!(ty.kind(), TypeKind::Signed | TypeKind::Unsigned | TypeKind::Untyped) {
         return None;
     }

@@ -10,7 +10,7 @@ use super::text::{Kind, Text};
 use super::values::Lanes;
 use super::window::Tested;
 use crate::Refusal;
-use crate::class::{Class, UNIFORM};
+use crate::class::{Class, UNIFORM, is_signed};
 use crate::linear::Linear;
 use crate::llvm::has_masks;
 use crate::sites::{Access, Action, Steps};
@@ -20,7 +20,7 @@ use machine::compiled::Source;
 use machine::memory::SpaceKind;
 use ptx::isa::Order as Strength;
 use ptx::module::{AddressBase, VarId};
-use ptx::types::{StateSpace, TypeKind};
+use ptx::types::StateSpace;
 
 /// Bytes that lanes store as a group: see [`Emitter::scatter`].
 const GROUP_BYTES: u32 = 128;
@@ -180,7 +180,7 @@ impl Emitter<'_> {
         }
         let bytes = bits / 8;
         let place = self.place(&ld.a)?;
-        let signed = ld.ty.kind() == TypeKind::Signed;
+        let signed = is_signed(ld.ty);
         if let Some(values) = self.parameter(&place, bits, count) {
             for (&def, value) in ld.d.iter().zip(values) {
                 self.write(def, value, signed)?;

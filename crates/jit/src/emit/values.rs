@@ -8,6 +8,7 @@ use crate::linear::{Condition, Linear};
 use ir::operand::{Def, Predicate, Value};
 use ptx::isa::SpecialRegister;
 use ptx::module::{RegId, Symbol};
+use std::ops::RangeInclusive;
 
 /// The only NaN that `.f32` arithmetic produces.
 const NAN_F32: u32 = numerics::float::NAN_F32;
@@ -165,15 +166,22 @@ impl Emitter<'_> {
         let step = condition.difference.steps[0];
         let far = step * i64::from(self.rows.width - 1);
         let bits = if far.abs() < i64::from(i8::MAX) { 8 } else { 32 };
-        let mut limit = self.text.value(&format!("sub i64 0, {first}"));
-        for (name, end) in [("smax", far.min(0) - 1), ("smin", far.max(0) + 1)] {
-            self.intrinsic(&format!("declare i64 @llvm.{name}.i64(i64, i64)"));
-            limit = self.text.value(&format!("call i64 @llvm.{name}.i64(i64 {limit}, i64 {end})"));
-        }
+        let limit = self.text.value(&format!("sub i64 0, {first}"));
+        let limit = self.clamped(&limit, far.min(0) - 1..=far.max(0) + 1);
         let limit = self.text.value(&format!("trunc i64 {limit} to i{bits}"));
         let limit = self.text.splat(&limit, &format!("i{bits}"));
         let (int, steps) = (self.text.int(bits, Kind::Vector), self.text.list(bits, |l| l * step));
         Lanes::varying(1, self.text.value(&format!("icmp {than} {int} {steps}, {limit}")))
+    }
+
+    /// The number of a range that is nearest to one of 64 bits.
+    pub(super) fn clamped(&mut self, number: &str, range: RangeInclusive<i64>) -> String {
+        let mut number = number.to_owned();
+        for (name, end) in [("smax", range.start()), ("smin", range.end())] {
+            self.intrinsic(&format!("declare i64 @llvm.{name}.i64(i64, i64)"));
+            number = self.text.value(&format!("call i64 @llvm.{name}.i64(i64 {number}, i64 {end})"));
+        }
+        number
     }
 
     /// An operand in so many bits, of which an `.f32` NaN may not be canonical.
@@ -486,16 +494,10 @@ impl Emitter<'_> {
                         "a value that is not the scaled index it should be".to_owned(),
                     ));
                 };
-                let (base, index) = old.and_then(|o| o.scaled).map(|o| (o.base, o.index)).unzip();
+                let old = old.and_then(|o| o.scaled).map(|o| (o.base, o.index)).unzip();
                 let word = self.text.int(32, Kind::Vector);
-                self.store_part(
-                    "i64",
-                    &format!("%r{index}", index = register.index()),
-                    scaled.base,
-                    &guard,
-                    base,
-                );
-                self.store_part(&word, &format!("%r{}.index", register.index()), scaled.index, &guard, index);
+                self.store_part("i64", &format!("%r{index}"), scaled.base, &guard, old.0);
+                self.store_part(&word, &format!("%r{index}.index"), scaled.index, &guard, old.1);
             }
             Class::Varying | Class::Unknown => {
                 let mut vector = self.vector(&lanes);

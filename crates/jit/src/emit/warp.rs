@@ -8,11 +8,10 @@ use super::atomic::reduction;
 use super::text::Kind;
 use super::values::Lanes;
 use crate::Refusal;
-use crate::class::names_all_lanes;
+use crate::class::{is_signed, names_all_lanes};
 use ir::instruction::{MultimemLoadOp, Op, Redux, Shfl, ShflMode, Vote, VoteMode};
 use ir::operand::{Def, Value};
 use ir::shuffle;
-use ptx::types::TypeKind;
 
 impl Emitter<'_> {
     /// An operation of a whole warp; `false` if there is no vector code for it.
@@ -144,7 +143,7 @@ impl Emitter<'_> {
 
     fn reduce(&mut self, i: &Redux) -> Result<(), Refusal> {
         use MultimemLoadOp as R;
-        let signed = i.ty.kind() == TypeKind::Signed;
+        let signed = is_signed(i.ty);
         let how = match i.op {
             R::Add => "add",
             R::Or => "or",

@@ -558,15 +558,11 @@ impl Emitter<'_> {
             true => (i64::from(i32::MIN), i64::from(i32::MAX)),
             false => (0, i64::from(u32::MAX)),
         };
-        for name in ["smax", "smin"] {
-            self.intrinsic(&format!("declare i64 @llvm.{name}.i64(i64, i64)"));
-        }
         let steps = scale_in_units.trailing_zeros();
         let index_of = |e: &mut Self, far: String| {
             let up = value(e, format!("add i64 {far}, {}", scale_in_units - 1));
             let number = value(e, format!("ashr i64 {up}, {steps}"));
-            let number = value(e, format!("call i64 @llvm.smax.i64(i64 {number}, i64 {least})"));
-            value(e, format!("call i64 @llvm.smin.i64(i64 {number}, i64 {most})"))
+            e.clamped(&number, least..=most)
         };
         let before = value(self, format!("sub i64 0, {distance}"));
         let begin = index_of(self, before);
@@ -574,8 +570,7 @@ impl Emitter<'_> {
         let end = index_of(self, behind);
         // Numbers counted from there on have no sign.
         let count = value(self, format!("sub i64 {end}, {begin}"));
-        let count = value(self, format!("call i64 @llvm.smax.i64(i64 {count}, i64 0)"));
-        let count = value(self, format!("call i64 @llvm.smin.i64(i64 {count}, i64 {})", i32::MAX));
+        let count = self.clamped(&count, 0..=i32::MAX.into());
         let [count, from] = [count, begin.clone()].map(|number| {
             let number = self.text.value(&format!("trunc i64 {number} to i32"));
             self.text.splat(&number, "i32")
@@ -593,11 +588,7 @@ impl Emitter<'_> {
                 let behind = value(self, format!("sub i64 {first}, {start}"));
                 value(self, format!("getelementptr i8, ptr {shared}, i64 {behind}"))
             }
-            _ => {
-                let to_host = self.window_field(window, offset_of!(Window, to_host), true);
-                let first = value(self, format!("add i64 {first}, {to_host}"));
-                value(self, format!("inttoptr i64 {first} to ptr"))
-            }
+            _ => self.in_host(window, &first),
         };
         Some(Tested { good, window, space, at: At::Elements { first, numbers, bytes: scale } })
     }
@@ -622,11 +613,7 @@ impl Emitter<'_> {
                 let shared = self.constant_field(context::SHARED, "ptr");
                 self.text.value(&format!("getelementptr i8, ptr {shared}, i64 {at}"))
             }
-            SpaceKind::Generic => {
-                let to_host = self.window_field(tested.window, offset_of!(Window, to_host), true);
-                let address = self.text.value(&format!("add i64 {at}, {to_host}"));
-                self.text.value(&format!("inttoptr i64 {address} to ptr"))
-            }
+            SpaceKind::Generic => self.in_host(tested.window, at),
             _ => self.text.value(&format!("inttoptr i64 {at} to ptr")),
         }
     }
@@ -658,9 +645,7 @@ impl Emitter<'_> {
                     SpaceKind::Shared => self.constant_field(context::SHARED, "ptr"),
                     _ => {
                         let first = self.window_field(tested.window, offset_of!(Window, first), true);
-                        let to_host = self.window_field(tested.window, offset_of!(Window, to_host), true);
-                        let first = self.text.value(&format!("add i64 {first}, {to_host}"));
-                        self.text.value(&format!("inttoptr i64 {first} to ptr"))
+                        self.in_host(tested.window, &first)
                     }
                 };
                 self.text.value(&format!("getelementptr i8, ptr {first}, {word} {offsets}"))
@@ -669,6 +654,13 @@ impl Emitter<'_> {
                 self.text.value(&format!("getelementptr [{bytes} x i8], ptr {first}, {word} {numbers}"))
             }
         }
+    }
+
+    /// Where an address of a window is in the host.
+    fn in_host(&mut self, window: u32, address: &str) -> String {
+        let to_host = self.window_field(window, offset_of!(Window, to_host), true);
+        let address = self.text.value(&format!("add i64 {address}, {to_host}"));
+        self.text.value(&format!("inttoptr i64 {address} to ptr"))
     }
 
     /// Where the local memory of the row's first thread is, and how far from there each lane's.
