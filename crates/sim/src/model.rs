@@ -122,10 +122,10 @@ impl<'a> Run<'a> {
     }
 
     fn first_wave(&mut self, places: u64) {
-        let sms = self.sms.len() as u64;
-        for number in 0..self.kernel.grid.count().min(sms * places) {
-            let sm = placement::first(number, self.sms.len(), &self.kernel.device.order);
-            self.begin(sm, (number / sms) as usize, self.kernel.device.parameters.launch);
+        let sms = self.sms.len();
+        let order = placement::order(sms, &self.kernel.device.order);
+        for number in 0..self.kernel.grid.count().min(sms as u64 * places) as usize {
+            self.begin(order[number % sms], number / sms, self.kernel.device.parameters.launch);
         }
     }
 

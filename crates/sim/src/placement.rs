@@ -41,21 +41,20 @@ impl Occupancy {
     }
 }
 
-/// The SM that a first wave's CTA goes to: all SMs get one before any gets another, in the order that the device's file has; by their
-/// numbers where that order is not one of all SMs.
-pub(crate) fn first(number: u64, sms: usize, order: &[usize]) -> usize {
-    let at = (number % sms as u64) as usize;
-    let is_of_all = order.len() == sms && (0..sms).all(|sm| order.contains(&sm));
-    if is_of_all { order[at] } else { at }
+/// The order in which SMs get the CTAs of a first wave, all of them one before any gets another: that of the device's file, or by their
+/// numbers where that is not one of all SMs.
+pub(crate) fn order(sms: usize, listed: &[usize]) -> Vec<usize> {
+    let is_of_all = listed.len() == sms && (0..sms).all(|sm| listed.contains(&sm));
+    if is_of_all { listed.to_vec() } else { (0..sms).collect() }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::first;
+    use super::order;
 
     #[test]
     fn an_order_of_other_sms_is_not_used() {
-        let of = |order: &[usize]| [0, 1, 2, 3].map(|number| first(number, 3, order));
+        let of = |listed: &[usize]| [0, 1, 2, 3].map(|number| order(3, listed)[number % 3]);
         assert_eq!(of(&[2, 0, 1]), [2, 0, 1, 2]);
         assert_eq!(of(&[2, 0]), [0, 1, 2, 0]);
         assert_eq!(of(&[2, 0, 7]), [0, 1, 2, 0]);

@@ -173,10 +173,9 @@ impl Sm {
     /// The warp that is issued: the one before goes on unless it yields, else the one that came first.
     fn choose(&self, kernel: &Kernel<'_>, core: usize, now: u64) -> Option<usize> {
         let sub_core = &self.sub_cores[core];
+        // Most warps are not ready, whatever the pipes are.
         let can = |warp: &Warp| {
-            warp.next.is_some()
-                && warp.ready <= now
-                && self.ready(kernel, core, warp).is_some_and(|ready| ready <= now)
+            warp.ready <= now && self.ready(kernel, core, warp).is_some_and(|ready| ready <= now)
         };
         let is_last = |warp: &Warp| sub_core.last == Some((warp.cta, warp.number));
         let last = sub_core.warps.iter().position(is_last);
@@ -184,11 +183,8 @@ impl Sm {
             return Some(last);
         }
         let others = sub_core.warps.iter().enumerate().filter(|(at, _)| Some(*at) != last);
-        others
-            .filter(|(_, warp)| can(warp))
-            .map(|(at, _)| at)
-            .next()
-            .or(last.filter(|&at| can(&sub_core.warps[at])))
+        let first = others.filter(|(_, warp)| can(warp)).map(|(at, _)| at).next();
+        first.or_else(|| last.filter(|&at| can(&sub_core.warps[at])))
     }
 
     fn issue(

@@ -152,6 +152,17 @@ impl Private {
         now
     }
 
+    /// Asks the L2 for a sector, once there is room for one more; when the question is on its way.
+    fn ask(&mut self, begun: &mut u64) -> u64 {
+        *begun = self.room(*begun);
+        self.requests.serve(*begun, 1)
+    }
+
+    /// When a sector is here that the L2 has at a cycle.
+    fn answer(&mut self, shared: &Shared, there: u64) -> u64 {
+        self.responses.serve(there + shared.latency - shared.latency / 2, 1)
+    }
+
     fn wait_for(&mut self, ready: u64) {
         // Nearly in order: what comes earlier than one before it is counted as long as that.
         let last = self.outstanding.back().copied().unwrap_or(0);
@@ -181,10 +192,9 @@ impl Private {
                             counters.l1_hit += 1;
                             ready
                         } else {
-                            begun = self.room(begun);
-                            let asked = self.requests.serve(begun, 1);
+                            let asked = self.ask(&mut begun);
                             let there = shared.read(touch.line, sector, asked, counters);
-                            let ready = self.responses.serve(there + shared.latency - shared.latency / 2, 1);
+                            let ready = self.answer(shared, there);
                             self.wait_for(ready);
                             if !request.is_strong {
                                 self.l1.fill(touch.line, sector, ready, false);
@@ -193,20 +203,16 @@ impl Private {
                         }
                     }
                     Way::Store => {
-                        begun = self.room(begun);
-                        let asked = self.requests.serve(begun, 1);
+                        let asked = self.ask(&mut begun);
                         let there = shared.write(touch.line, sector, asked, counters);
                         self.wait_for(there);
                         there
                     }
                     Way::Atomic | Way::Reduction => {
-                        begun = self.room(begun);
-                        let asked = self.requests.serve(begun, 1);
+                        let asked = self.ask(&mut begun);
                         let there = shared.change(touch.line, sector, asked, counters);
                         let ready = match request.way {
-                            Way::Atomic => {
-                                self.responses.serve(there + shared.latency - shared.latency / 2, 1)
-                            }
+                            Way::Atomic => self.answer(shared, there),
                             Way::Load | Way::Store | Way::Reduction => there,
                         };
                         self.wait_for(ready);
