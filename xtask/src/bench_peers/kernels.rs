@@ -36,6 +36,11 @@ impl Kernel {
     pub(crate) fn bytes(&self, n: u32) -> usize {
         (self.written)(n) as usize * 4
     }
+
+    /// Its parameters: where its input and its output are, and the size.
+    pub(crate) fn params(&self, input: u64, output: u64, n: u32) -> Vec<u8> {
+        [&input.to_le_bytes()[..], &output.to_le_bytes(), &n.to_le_bytes()].concat()
+    }
 }
 
 /// A thread an element.

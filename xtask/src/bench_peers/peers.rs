@@ -223,7 +223,7 @@ impl Peer for Warploom {
             cluster: None,
             nonportable_cluster: false,
             dynamic_shared: 0,
-            params: [&input.to_le_bytes()[..], &self.output.to_le_bytes(), &task.n.to_le_bytes()].concat(),
+            params: task.kernel.params(input, self.output, task.n),
         };
         let engine = self.jit.as_ref().map(|jit| jit as &dyn Engine);
         let options = LaunchOptions { threads: self.threads, engine, ..LaunchOptions::default() };

@@ -22,6 +22,7 @@ mod silicon;
 mod validation;
 
 use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
 use placed::Left;
 use probe::{Probe, ROUNDS};
 use real_gpu::Gpu;
@@ -94,25 +95,15 @@ enum Family {
     Validation,
 }
 
-const FAMILIES: [Family; 10] = [
-    Family::Issue,
-    Family::Latency,
-    Family::Shared,
-    Family::Chase,
-    Family::Throughput,
-    Family::Depth,
-    Family::Placement,
-    Family::Clock,
-    Family::Launch,
-    Family::Validation,
-];
-
 /// Launches of a micro-benchmark.
 const LAUNCHES: usize = 2;
 
 impl Choice {
     fn families(&self) -> impl Iterator<Item = Family> {
-        FAMILIES.into_iter().filter(|family| self.only.is_empty() || self.only.contains(family))
+        Family::value_variants()
+            .iter()
+            .copied()
+            .filter(|family| self.only.is_empty() || self.only.contains(family))
     }
 }
 
@@ -227,7 +218,7 @@ fn cycles(left: &[Left], round: usize) -> Cycles {
 pub(crate) fn run(choice: &Choice) -> Result<()> {
     if let (true, Some(kernels)) = (choice.prepare, &choice.kernels) {
         // What cannot be assembled is better known before a GPU is there.
-        let probes = FAMILIES.iter().flat_map(|family| family.probes(choice.sms));
+        let probes = Family::value_variants().iter().flat_map(|family| family.probes(choice.sms));
         let wrong: Vec<String> = probes
             .filter_map(|probe| placed::assemble(&probe).err())
             .map(|error| error.to_string())

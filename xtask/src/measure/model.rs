@@ -92,14 +92,12 @@ fn report(
     let input = memory.memory().allocate(bytes.len() as u64)?;
     memory.memory().write(input, bytes)?;
     let out = memory.memory().allocate(kernel.bytes(n) as u64)?;
-    let mut params = [input, out].map(u64::to_le_bytes).concat();
-    params.extend(n.to_le_bytes());
-    let [x, y] = (kernel.grid)(n, kernel.block);
-    let [width, height] = kernel.block;
+    let params = kernel.params(input, out, n);
+    let [grid, block] = case.shape();
     let launch = Launch {
         kernel: kernel.name,
-        grid: [x, y, 1],
-        block: [width, height, 1],
+        grid,
+        block,
         dynamic_shared: 0,
         params: &params,
         budget: u64::MAX,

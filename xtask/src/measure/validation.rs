@@ -1,4 +1,4 @@
-//! Kernels that nothing is fitted to: those of `benches/peers`, compiled by our own compiler, timed on a GPU.
+//! Kernels that the model is compared with: those of `benches/peers`, compiled by our own compiler, timed on a GPU.
 
 use crate::bench_peers::compile;
 use crate::bench_peers::inputs::Input;
@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// Which kernels with which sizes: the first ones are looked at while the model is built, the rest is held aside.
+/// Which kernels with which sizes.
 pub(crate) const CASES: &[(&str, &[u32])] = &[
     ("saxpy", &[1 << 18, 1 << 21]),
     ("reduction", &[128 * 16384, 512 * 16384]),
@@ -66,10 +66,18 @@ pub(crate) fn prepare(compiler: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A kernel at a size: where its cubin is, and its launch but for the addresses.
+/// A kernel at a size.
 pub(crate) struct Case {
     pub(crate) kernel: &'static Kernel,
     pub(crate) n: u32,
+}
+
+impl Case {
+    /// CTAs of its grid, and threads of a CTA.
+    pub(crate) fn shape(&self) -> [[u32; 3]; 2] {
+        let block = self.kernel.block;
+        [(self.kernel.grid)(self.n, block), block].map(|[x, y]| [x, y, 1])
+    }
 }
 
 /// All of them.
@@ -84,7 +92,8 @@ pub(crate) fn cases() -> impl Iterator<Item = Case> {
 pub(crate) fn time(gpu: &Gpu, folder: &Path, once: bool) -> Result<String> {
     let mut table = String::from("kernel,n,grid_x,grid_y,block_x,block_y,repeat,launches,nanoseconds\n");
     let mut inputs: HashMap<Input, u64> = HashMap::new();
-    for Case { kernel, n } in cases() {
+    for case in cases() {
+        let Case { kernel, n } = case;
         let Ok(cubin) = fs::read(folder.join(kernel.name).with_extension("cubin")) else { continue };
         let module = gpu.load(&cubin).with_context(|| kernel.name)?;
         let input = match inputs.get(&kernel.input) {
@@ -100,14 +109,12 @@ pub(crate) fn time(gpu: &Gpu, folder: &Path, once: bool) -> Result<String> {
         let bytes = kernel.bytes(n);
         let out = gpu.allocate(bytes as u64)?;
         gpu.fill(out, 0, bytes)?;
-        let mut params = [input, out].map(u64::to_le_bytes).concat();
-        params.extend(n.to_le_bytes());
-        let [x, y] = (kernel.grid)(n, kernel.block);
-        let [width, height] = kernel.block;
+        let params = kernel.params(input, out, n);
+        let [grid, block] = case.shape();
         let launch = Launch {
             kernel: kernel.name,
-            grid: [x, y, 1],
-            block: [width, height, 1],
+            grid,
+            block,
             cluster: None,
             cooperative: false,
             dynamic_shared: 0,
@@ -118,6 +125,7 @@ pub(crate) fn time(gpu: &Gpu, folder: &Path, once: bool) -> Result<String> {
             for launches in [1, LAUNCHES] {
                 let taken = module.time(&launch, launches)?;
                 let name = kernel.name;
+                let ([x, y, _], [width, height, _]) = (grid, block);
                 writeln!(table, "{name},{n},{x},{y},{width},{height},{repeat},{launches},{taken:.0}")?;
             }
         }

@@ -19,6 +19,11 @@ const LATER: u16 = 100;
 /// Pixels that the mode for groups of 32 takes, whatever is asked for.
 const GROUPED: cuuint32_t = 128;
 
+/// What the current context's device is.
+fn sm() -> Result<u16> {
+    Ok(current()?.device().profile().sm)
+}
+
 /// A list of the program's.
 fn list<T: Copy>(values: Array<T>) -> Result<Vec<T>> {
     (0..values.count()).map(|index| element(values, index)).collect()
@@ -60,11 +65,10 @@ impl Described {
         element_strides: Array<cuuint32_t>,
         choices: &Choices,
     ) -> Result<Self> {
-        let sm = current()?.device().profile().sm;
-        if sm < SINCE {
+        if sm()? < SINCE {
             return Err(Error::NotSupported);
         }
-        let later = sm >= LATER;
+        let later = sm()? >= LATER;
         let rank = rank as usize;
         if !(1..=MAX_RANK).contains(&rank) {
             return Err(Error::InvalidValue);
@@ -183,7 +187,7 @@ api! {
         let described = Described::new(ty, rank, address, [sizes, strides], element_strides, &choices)?;
         let grouped = choice(&[false, true], mode)?;
         let swizzles = [Swizzle::Bytes64, Swizzle::Bytes128, Swizzle::Bytes128Atom32];
-        if current()?.device().profile().sm < LATER || !swizzles.contains(&described.swizzle) {
+        if sm()? < LATER || !swizzles.contains(&described.swizzle) {
             return Err(Error::InvalidValue);
         }
         let pixels = if grouped { GROUPED } else { pixels };
