@@ -1,7 +1,8 @@
 //! Builds our libraries, and compresses them to become part of the command.
 //!
 //! A second cargo does it, with a target folder of its own, since the first holds the lock of the usual one. That takes
-//! as long as the command itself, so it is done only for release builds with the feature `libraries`.
+//! as long as the command itself, so it is done only for release builds with the feature `libraries`. A test of installing that has built the
+//! workspace says so by `WARPLOOM_LIBRARIES_TARGET`: a target folder in which the dev profile's libraries stand, or are built.
 
 use library_build::libraries::{LIBRARIES, assemble, build};
 use std::fmt::Write as _;
@@ -9,6 +10,9 @@ use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
+
+/// The variable that names a target folder of the dev profile.
+const TARGET: &str = "WARPLOOM_LIBRARIES_TARGET";
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -43,7 +47,11 @@ fn table(found: Option<(&str, &Path)>, rows: &str) -> String {
 
 /// Builds and compresses them; the table.
 fn embedded(workspace: &Path, out: &Path) -> io::Result<String> {
-    let built = build(workspace, "release", &out.join("target"))?;
+    println!("cargo:rerun-if-env-changed={TARGET}");
+    let built = match env::var_os(TARGET) {
+        Some(target) => build(workspace, "dev", Path::new(&target))?,
+        None => build(workspace, "release", &out.join("target"))?,
+    };
     let folder = out.join("libraries");
     assemble(workspace, &built, &folder)?;
     watch(&built, out)?;
