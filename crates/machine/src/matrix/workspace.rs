@@ -34,10 +34,10 @@ pub(crate) struct Elements {
 /// The factors of products whose lanes are computed side by side.
 #[derive(Debug)]
 pub(crate) struct Factors<A: Arithmetic> {
-    /// Of A, for each word along k its parts: what each lane's row has, for one of the two that it has.
+    /// Of A: a register's for each word along k, of eight rows at a time.
     pub(crate) rows: Vec<A::Factors>,
-    /// Of B, the same for each block of 8 columns.
-    pub(crate) columns: Vec<A::Columns>,
+    /// Of B: the same for each block of eight columns.
+    pub(crate) columns: Vec<A::Factors>,
 }
 
 impl<A: Arithmetic> Default for Factors<A> {

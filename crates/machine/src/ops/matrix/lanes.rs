@@ -12,18 +12,15 @@ use crate::lanes::simd::Simd;
 use crate::lanes::{LANES, PlaneId};
 use crate::matrix::workspace::{Factors, Workspace};
 use numerics::tensor::Operand;
-use numerics::tensor::lanes::{Arithmetic, Kind, QUAD, Vectors};
-
-/// Lines of a block: of eight rows, or columns.
-const BLOCK: usize = 8;
+use numerics::tensor::lanes::{Arithmetic, Kind, LINES, QUAD, Vectors};
 
 /// Rows of A and D that a warp has.
-const ROWS: usize = 2 * BLOCK;
+const ROWS: usize = 2 * LINES;
 
 impl Product {
     /// The arithmetic of the lanes of a warp side by side, if there is one and registers lie as it needs them.
     pub(super) fn side_by_side(&self) -> Option<Kind> {
-        let in_blocks = self.m == ROWS && self.n.is_multiple_of(BLOCK);
+        let in_blocks = self.m == ROWS && self.n.is_multiple_of(LINES);
         let bits = self.config.a.bits();
         let whole = bits <= 32 && self.k.is_multiple_of(QUAD * 32 / bits as usize);
         let [c, d] = [&self.c, &self.d].map(|fragment| fragment.planes().len());
@@ -77,24 +74,12 @@ impl Product {
         factors: &mut Factors<A>,
     ) -> Result<(), u32> {
         let v = S::vectors();
-        let parts = A::parts(self.config.b);
         let words = Words::new(x, &self.b, self.config.b, warp);
-        let [none, ..] = A::columns(&A::ZERO);
-        factors.columns.clear();
-        for block in 0..self.n / BLOCK {
-            for i in 0..self.registers() {
-                let word = words.read(v, x, block * BLOCK, i, block * self.registers() + i)?;
-                let word = v.transpose(word);
-                let first = factors.columns.len();
-                factors.columns.resize(first + QUAD * parts, none);
-                let columns = &mut factors.columns[first..];
-                for part in 0..parts {
-                    let decoded = A::columns(&A::decode(v, self.config.b, word, part));
-                    for (unit, decoded) in decoded.into_iter().enumerate() {
-                        columns[unit * parts + part] = decoded;
-                    }
-                }
-            }
+        let registers = self.registers();
+        factors.columns.resize(self.n / LINES * registers, A::ZERO);
+        for (index, columns) in factors.columns.iter_mut().enumerate() {
+            let word = words.read(v, x, index / registers * LINES, index % registers, index)?;
+            A::decode(v, self.config.b, v.transpose(word), columns);
         }
         Ok(())
     }
@@ -110,22 +95,14 @@ impl Product {
     ) -> Result<bool, u32> {
         let v = S::vectors();
         let Factors { rows, columns } = factors;
-        let parts = A::parts(self.config.a);
-        rows.resize(self.registers() * QUAD * parts, A::ZERO);
+        rows.resize(self.registers(), A::ZERO);
         results.resize(self.n / 2, [0; LANES]);
         let accumulates = self.accumulates(x, warp);
         let words = Words::new(x, &self.a, self.config.a, warp);
-        for half in 0..ROWS / BLOCK {
-            for (i, rows) in rows.chunks_exact_mut(QUAD * parts).enumerate() {
-                let word = words.read(v, x, rank * ROWS + half * BLOCK, i, 2 * i + half)?;
-                for part in 0..parts {
-                    let elements = A::decode(v, self.config.a, word, part);
-                    // What one lane has of a row, all that have the row need.
-                    rows[part] = A::quad::<_, 0>(v, &elements);
-                    rows[parts + part] = A::quad::<_, 1>(v, &elements);
-                    rows[2 * parts + part] = A::quad::<_, 2>(v, &elements);
-                    rows[3 * parts + part] = A::quad::<_, 3>(v, &elements);
-                }
+        for half in 0..ROWS / LINES {
+            for (i, rows) in rows.iter_mut().enumerate() {
+                let word = words.read(v, x, rank * ROWS + half * LINES, i, 2 * i + half)?;
+                A::decode(v, self.config.a, v.transpose(word), rows);
             }
             for (block, columns) in columns.chunks_exact(rows.len()).enumerate() {
                 let first = block * QUAD + 2 * half;
@@ -137,8 +114,7 @@ impl Product {
                 else {
                     return Ok(false);
                 };
-                v.store(sums[0], &mut results[first]);
-                v.store(sums[1], &mut results[first + 1]);
+                results[first..first + 2].copy_from_slice(&sums);
             }
         }
         Ok(true)

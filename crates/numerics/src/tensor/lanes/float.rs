@@ -5,7 +5,7 @@
 //! both exact, for a product has 22 bits. The integers are below 2^27, and 16 of them below 2^31. What a multiplication
 //! or a sum of 32 bits could not hold, and what is not finite, is left to [`dot`](crate::tensor::dot).
 
-use super::{Arithmetic, COLUMNS, Config, LANES, Operand, QUAD, Vectors, eight};
+use super::{Arithmetic, Config, LANES, LINES, Operand, QUAD, Vectors};
 use crate::format::{Bf16, F16, F32, Format, Tf32};
 use crate::tensor::sum::{ALIGNED, Wide, Width};
 
@@ -18,11 +18,11 @@ const LEAST: i32 = -100;
 const GREATEST: i32 = 126;
 
 /// The exponent of a zero, which with that of any finite factor is less than [`NOTHING`].
-const NONE: i16 = -1024;
+const NONE: i32 = -1024;
 const NOTHING: i32 = -512;
 
 /// The exponent of what is not finite: with that of any factor above [`GREATEST`].
-const INFINITE: i16 = 4096;
+const INFINITE: i32 = 4096;
 
 /// The bits of `2^exponent`, which is normal.
 const fn power(exponent: i32) -> u32 {
@@ -34,149 +34,154 @@ const fn bits(x: i32) -> u32 {
     x as u32
 }
 
+/// The same for both half words.
+const fn both(x: i32) -> u32 {
+    bits(x) & 0xffff | bits(x) << 16
+}
+
 /// Floats that are added up in `.f32`.
 #[derive(Debug)]
 pub struct Floats;
 
-/// An element a lane.
+/// One element of each of 32 words, or two.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct Factors {
-    /// As `.f32`.
-    values: [u32; LANES],
-    /// That of a subnormal is the format's least, those of a zero and of what is not finite are [`NONE`] and [`INFINITE`].
-    exponents: [i16; LANES],
-}
-
-/// An element a column.
-#[derive(Clone, Copy, Debug)]
-pub struct Columns {
-    values: [u32; COLUMNS],
-    exponents: [i16; COLUMNS],
-}
-
-impl Columns {
-    #[inline(always)]
-    fn of(factors: &Factors, unit: usize) -> Self {
-        Self { values: eight(&factors.values, unit), exponents: eight(&factors.exponents, unit) }
-    }
+    /// As `.f32`: the lower ones, and the upper ones if there are any.
+    values: [[u32; LANES]; 2],
+    /// In half words. That of a subnormal is the format's least, those of a zero and of what is not finite are [`NONE`] and
+    /// [`INFINITE`].
+    exponents: [u32; LANES],
 }
 
 impl Arithmetic for Floats {
     type Factors = Factors;
-    type Columns = Columns;
 
-    const ZERO: Factors = Factors { values: [0; LANES], exponents: [NONE; LANES] };
-
-    #[inline(always)]
-    fn parts(operand: Operand) -> usize {
-        if operand == Operand::Tf32 { 1 } else { 2 }
-    }
+    const ZERO: Factors = Factors { values: [[0; LANES]; 2], exponents: [both(NONE); LANES] };
 
     #[inline(always)]
-    fn decode<V: Vectors>(v: V, operand: Operand, words: V::W, part: usize) -> Factors {
-        let words = v.shift_right(words, 16 * part as u32);
+    fn decode<V: Vectors>(v: V, operand: Operand, words: V::W, factors: &mut Factors) {
+        let Factors { values: [low, high], exponents } = factors;
         match operand {
-            // In the upper bits of a register.
             Operand::Tf32 => {
-                decode::<Tf32, V>(v, v.shift_right(words, F32::MANTISSA_BITS - Tf32::MANTISSA_BITS))
+                v.store(v.and(words, v.splat(!0 << WIDER_TF32)), low);
+                let magnitude = v.and(words, v.splat(bits(i32::MAX)));
+                let field = v.shr::<{ F32::MANTISSA_BITS }>(magnitude);
+                // All its bits are more than a half word's; those of the mantissa and the field are zero where it is.
+                let any = v.or(v.shr::<WIDER_TF32>(magnitude), field);
+                let exponent = exponents_of::<Tf32, V>(v, any, field);
+                // There is no upper one.
+                v.store(v.or(v.and(exponent, v.splat(0xffff)), v.splat(bits(NONE) << 16)), exponents);
             }
-            Operand::Bf16 => decode::<Bf16, V>(v, words),
-            _ => decode::<F16, V>(v, words),
+            Operand::Bf16 => {
+                v.store(v.shl::<16>(words), low);
+                v.store(v.and(words, v.splat(0xffff_0000)), high);
+                let magnitude = v.and(words, v.splat(both(0x7fff)));
+                let field = v.shr_halves::<{ Bf16::MANTISSA_BITS }>(magnitude);
+                v.store(exponents_of::<Bf16, V>(v, magnitude, field), exponents);
+            }
+            _ => {
+                v.store(of_half(v, v.shl::<16>(words)), low);
+                v.store(of_half(v, words), high);
+                let magnitude = v.and(words, v.splat(both(0x7fff)));
+                let field = v.shr_halves::<{ F16::MANTISSA_BITS }>(magnitude);
+                v.store(exponents_of::<F16, V>(v, magnitude, field), exponents);
+            }
         }
-    }
-
-    #[inline(always)]
-    fn quad<V: Vectors, const U: usize>(v: V, factors: &Factors) -> Factors {
-        let mut chosen = Self::ZERO;
-        v.store(v.quad::<U>(v.load(&factors.values)), &mut chosen.values);
-        v.store_halves(v.quad_halves::<U>(v.load_halves(&factors.exponents)), &mut chosen.exponents);
-        chosen
-    }
-
-    #[inline(always)]
-    fn columns(factors: &Factors) -> [Columns; QUAD] {
-        [Columns::of(factors, 0), Columns::of(factors, 1), Columns::of(factors, 2), Columns::of(factors, 3)]
     }
 
     #[inline(always)]
     fn sums<V: Vectors>(
         v: V,
-        _: &Config,
+        config: &Config,
         rows: &[Factors],
-        columns: &[Columns],
+        columns: &[Factors],
         c: [&[u32; LANES]; 2],
-    ) -> Option<[V::W; 2]> {
-        let mut most = [v.splat_halves(2 * NONE); 2];
-        for (a, b) in rows.iter().zip(columns) {
-            let a = v.load_halves(&a.exponents);
-            for p in 0..2 {
-                let b = v.repeat_halves(&b.exponents, p * QUAD);
-                most[p] = v.max_halves(most[p], v.add_halves(a, b));
-            }
+    ) -> Option<[[u32; LANES]; 2]> {
+        let mut results = [[0; LANES]; 2];
+        for parity in 0..2 {
+            let sums = match config.a {
+                Operand::Tf32 => part::<V, 1>(v, rows, columns, v.part(c, parity), parity)?,
+                _ => part::<V, 2>(v, rows, columns, v.part(c, parity), parity)?,
+            };
+            v.put(sums, &mut results, parity);
         }
-        let mut refused = v.splat(0);
-        let (mut top, mut scale) = ([v.splat(0); 2], [v.splat(0); 2]);
-        for p in 0..2 {
-            let magnitude = v.shr::<1>(v.shl::<1>(v.load(c[p])));
-            let field = v.max(v.shr::<{ F32::MANTISSA_BITS }>(magnitude), v.splat(1));
-            let of_c = v.sub(field, v.splat(bits(F32::BIAS)));
-            let of_c = v.select_zero(magnitude, v.splat(bits(2 * NONE as i32)), of_c);
-            let most = v.max(v.widen(most[p]), of_c);
-            // Where there are but zeros, any power will do.
-            let too_small = v.and_not(v.sub(most, v.splat(bits(LEAST))), v.sub(most, v.splat(bits(NOTHING))));
-            refused = v.or(refused, v.or(too_small, v.sub(v.splat(bits(GREATEST)), most)));
-            let field = v.add(v.max(most, v.splat(bits(LEAST))), v.splat(bits(F32::BIAS)));
-            top[p] = v.shl::<{ F32::MANTISSA_BITS }>(field);
-            scale[p] = v.sub(v.splat(power(ALIGNED as i32) + power(0)), top[p]);
-        }
-        if v.any_negative(refused) {
-            return None;
-        }
-        let mut products = [v.splat(0); 2];
-        for (a, b) in rows.iter().zip(columns) {
-            let a = v.load(&a.values);
-            for p in 0..2 {
-                let product = v.multiply(a, v.repeat(&b.values, p * QUAD));
-                products[p] = v.add(products[p], v.cut(v.multiply(product, scale[p])));
-            }
-        }
-        let mut results = [v.splat(0); 2];
-        for p in 0..2 {
-            let addend = v.cut(v.multiply(v.load(c[p]), scale[p]));
-            let sum = v.add(products[p], addend);
-            let overflow = v.and(v.xor(sum, products[p]), v.xor(sum, addend));
-            let magnitude = v.abs(sum);
-            // Without the first of the bits that do not fit, what is left of them is rounded down.
-            let kept = v.and_not(magnitude, v.shr::<{ F32::MANTISSA_BITS + 1 }>(magnitude));
-            // The one magnitude that has no sign to spare.
-            refused = v.or(refused, v.or(overflow, kept));
-            let unit = v.sub(top[p], v.splat(Wide::KEPT << F32::MANTISSA_BITS));
-            let sign = v.and(sum, v.splat(F32::SIGN as u32));
-            results[p] = v.or(v.multiply(v.float(kept), unit), sign);
-        }
-        (!v.any_negative(refused)).then_some(results)
+        Some(results)
     }
 }
 
+/// Bits of a word of `.tf32` that do not count.
+const WIDER_TF32: u32 = F32::MANTISSA_BITS - Tf32::MANTISSA_BITS;
+
+const F32_EXPONENT_BITS: u32 = 31 - F32::MANTISSA_BITS;
+const F16_EXPONENT_BITS: u32 = 15 - F16::MANTISSA_BITS;
+
+/// The `.f32` of the `.f16` in upper half words: exact, for subnormals as well, whose products with so great a power are normal.
 #[inline(always)]
-fn decode<F: Format, V: Vectors>(v: V, words: V::W) -> Factors {
-    let wider = F32::MANTISSA_BITS - F::MANTISSA_BITS;
-    let bias = F32::BIAS - F::BIAS;
-    let sign = v.and(words, v.splat(F::SIGN as u32));
-    let magnitude = v.and(words, v.splat(F::SIGN as u32 - 1));
-    let sign = v.shift_left(sign, 31 - F::SIGN.trailing_zeros());
-    let wide = v.shift_left(magnitude, wider);
-    // Exact, for subnormals of F as well: their products with so great a power are normal.
-    let value = if bias == 0 { wide } else { v.multiply(wide, v.splat(power(bias))) };
-    let field = v.shr::<{ F32::MANTISSA_BITS }>(value);
-    let finite = v.max(v.sub(field, v.splat(bits(F32::BIAS))), v.splat(bits(1 - F::BIAS)));
-    // Negative from infinity on.
-    let above = v.and(v.sub(v.splat(F::INFINITY as u32 - 1), magnitude), v.splat(1 << 31));
-    let exponent = v.select_zero(above, finite, v.splat(bits(INFINITE as i32)));
-    let exponent = v.select_zero(magnitude, v.splat(bits(NONE as i32)), exponent);
-    let mut factors = Floats::ZERO;
-    v.store(v.or(value, sign), &mut factors.values);
-    v.store_halves(v.narrow(exponent), &mut factors.exponents);
-    factors
+fn of_half<V: Vectors>(v: V, upper: V::W) -> V::W {
+    let shifted = v.sar::<{ F32_EXPONENT_BITS - F16_EXPONENT_BITS }>(upper);
+    let value = v.and(shifted, v.splat(1 << 31 | 0x7fff << (F32::MANTISSA_BITS - F16::MANTISSA_BITS)));
+    v.multiply(value, v.splat(power(F32::BIAS - F16::BIAS)))
+}
+
+/// The exponents of half words, from what is zero where they are and their fields of exponents.
+#[inline(always)]
+fn exponents_of<F: Format, V: Vectors>(v: V, any: V::W, field: V::W) -> V::W {
+    let finite = v.add_halves(v.max_halves(field, v.splat(both(1))), v.splat(both(-F::BIAS)));
+    let below_infinity = v.xor(field, v.splat(both((F::INFINITY >> F::MANTISSA_BITS) as i32)));
+    let exponent = v.select_zero_halves(below_infinity, v.splat(both(INFINITE)), finite);
+    v.select_zero_halves(any, v.splat(both(NONE)), exponent)
+}
+
+/// The sums of the rows of a parity, of words with so many elements.
+#[inline(always)]
+fn part<V: Vectors, const ELEMENTS: usize>(
+    v: V,
+    rows: &[Factors],
+    columns: &[Factors],
+    c: V::W,
+    parity: usize,
+) -> Option<V::W> {
+    let mut most = v.splat(both(2 * NONE));
+    for (a, b) in rows.iter().zip(columns) {
+        for u in 0..QUAD {
+            let (a, b) =
+                (v.rows(&a.exponents, LINES * u + QUAD * parity), v.columns(&b.exponents, LINES * u));
+            most = v.max_halves(most, v.add_halves(a, b));
+        }
+    }
+    let magnitude = v.shr::<1>(v.shl::<1>(c));
+    let field = v.max(v.shr::<{ F32::MANTISSA_BITS }>(magnitude), v.splat(1));
+    let of_c = v.sub(field, v.splat(bits(F32::BIAS)));
+    let of_c = v.select_zero(magnitude, v.splat(bits(2 * NONE)), of_c);
+    let most = v.max(v.max(v.lower(most), v.sar::<16>(most)), of_c);
+    // Where there are but zeros, any power will do.
+    let too_small = v.and_not(v.sub(most, v.splat(bits(LEAST))), v.sub(most, v.splat(bits(NOTHING))));
+    let refused = v.or(too_small, v.sub(v.splat(bits(GREATEST)), most));
+    let field = v.add(v.max(most, v.splat(bits(LEAST))), v.splat(bits(F32::BIAS)));
+    let top = v.shl::<{ F32::MANTISSA_BITS }>(field);
+    let scale = v.sub(v.splat(power(ALIGNED as i32) + power(0)), top);
+    if v.any_negative(refused) {
+        return None;
+    }
+    let mut products = v.splat(0);
+    for (a, b) in rows.iter().zip(columns) {
+        for (a, b) in a.values.iter().zip(&b.values).take(ELEMENTS) {
+            for u in 0..QUAD {
+                let product = v.multiply(v.rows(a, LINES * u + QUAD * parity), v.columns(b, LINES * u));
+                products = v.add(products, v.cut(v.multiply(product, scale)));
+            }
+        }
+    }
+    let addend = v.cut(v.multiply(c, scale));
+    let sum = v.add(products, addend);
+    let overflow = v.and(v.xor(sum, products), v.xor(sum, addend));
+    let magnitude = v.abs(sum);
+    // Without the first of the bits that do not fit, what is left of them is rounded down.
+    let kept = v.and_not(magnitude, v.shr::<{ F32::MANTISSA_BITS + 1 }>(magnitude));
+    // The one magnitude that has no sign to spare.
+    let refused = v.or(overflow, kept);
+    let unit = v.sub(top, v.splat(Wide::KEPT << F32::MANTISSA_BITS));
+    let sign = v.and(sum, v.splat(F32::SIGN as u32));
+    (!v.any_negative(refused)).then_some(v.or(v.multiply(v.float(kept), unit), sign))
 }

@@ -1,7 +1,7 @@
 //! Sums of products of integers of up to 8 bits, which are exact in 32: elements are spread to 16 bits, and two products are added at a
 //! time, as hosts do it in one step.
 
-use super::{Arithmetic, COLUMNS, Config, LANES, Operand, QUAD, Vectors, eight};
+use super::{Arithmetic, Config, LANES, LINES, Operand, QUAD, Vectors};
 
 /// The most terms of a dot product, C left out.
 pub(super) const TERMS: usize = 64;
@@ -10,65 +10,43 @@ pub(super) const TERMS: usize = 64;
 #[derive(Debug)]
 pub struct Integers;
 
-/// Two elements a lane, of 16 bits with sign.
+/// Elements of 32 words, spread to 16 bits with sign, two a word: the first of each half word, then the next of each.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub struct Factors([u32; LANES]);
+pub struct Factors([[u32; LANES]; 4]);
 
-/// Two elements a column.
-#[derive(Clone, Copy, Debug)]
-pub struct Columns([u32; COLUMNS]);
+/// How many elements a half word holds.
+#[inline(always)]
+fn in_half(operand: Operand) -> usize {
+    match operand {
+        Operand::S4 | Operand::U4 => 4,
+        _ => 2,
+    }
+}
 
 impl Arithmetic for Integers {
     type Factors = Factors;
-    type Columns = Columns;
 
-    const ZERO: Factors = Factors([0; LANES]);
+    const ZERO: Factors = Factors([[0; LANES]; 4]);
 
     #[inline(always)]
-    fn parts(operand: Operand) -> usize {
-        match operand {
-            Operand::S4 | Operand::U4 => 4,
-            _ => 2,
+    fn decode<V: Vectors>(v: V, operand: Operand, words: V::W, Factors(pairs): &mut Factors) {
+        for (part, pairs) in pairs.iter_mut().enumerate().take(in_half(operand)) {
+            let at_top = match (in_half(operand), part) {
+                (4, 0) => v.shl_halves::<12>(words),
+                (4, 1) => v.shl_halves::<8>(words),
+                (4, 2) => v.shl_halves::<4>(words),
+                (2, 0) => v.shl_halves::<8>(words),
+                _ => words,
+            };
+            let elements = match operand {
+                Operand::S8 => v.sar_halves::<8>(at_top),
+                Operand::S4 => v.sar_halves::<12>(at_top),
+                Operand::U4 => v.shr_halves::<12>(at_top),
+                _ => v.shr_halves::<8>(at_top),
+            };
+            v.store(elements, pairs);
         }
-    }
-
-    /// Of a half word with elements e0, e1, ...: part i has ei.
-    #[inline(always)]
-    fn decode<V: Vectors>(v: V, operand: Operand, words: V::W, part: usize) -> Factors {
-        let at_top = match (Self::parts(operand), part) {
-            (_, 0) if matches!(operand, Operand::S4 | Operand::U4) => v.shl_halves::<12>(words),
-            (_, 1) if matches!(operand, Operand::S4 | Operand::U4) => v.shl_halves::<8>(words),
-            (_, 2) => v.shl_halves::<4>(words),
-            (2, 0) => v.shl_halves::<8>(words),
-            _ => words,
-        };
-        let elements = match operand {
-            Operand::S8 => v.sar_halves::<8>(at_top),
-            Operand::S4 => v.sar_halves::<12>(at_top),
-            Operand::U4 => v.shr_halves::<12>(at_top),
-            _ => v.shr_halves::<8>(at_top),
-        };
-        let mut factors = Self::ZERO;
-        v.store(elements, &mut factors.0);
-        factors
-    }
-
-    #[inline(always)]
-    fn quad<V: Vectors, const U: usize>(v: V, factors: &Factors) -> Factors {
-        let mut chosen = Self::ZERO;
-        v.store(v.quad::<U>(v.load(&factors.0)), &mut chosen.0);
-        chosen
-    }
-
-    #[inline(always)]
-    fn columns(Factors(words): &Factors) -> [Columns; QUAD] {
-        [
-            Columns(eight(words, 0)),
-            Columns(eight(words, 1)),
-            Columns(eight(words, 2)),
-            Columns(eight(words, 3)),
-        ]
     }
 
     #[inline(always)]
@@ -76,26 +54,29 @@ impl Arithmetic for Integers {
         v: V,
         config: &Config,
         rows: &[Factors],
-        columns: &[Columns],
+        columns: &[Factors],
         c: [&[u32; LANES]; 2],
-    ) -> Option<[V::W; 2]> {
-        let mut sums = [v.splat(0); 2];
-        for (Factors(a), Columns(b)) in rows.iter().zip(columns) {
-            let a = v.load(a);
-            for p in 0..2 {
-                sums[p] = v.add(sums[p], v.multiply_pairs(a, v.repeat(b, p * QUAD)));
+    ) -> Option<[[u32; LANES]; 2]> {
+        let mut results = [[0; LANES]; 2];
+        for parity in 0..2 {
+            let mut sums = v.splat(0);
+            for (Factors(a), Factors(b)) in rows.iter().zip(columns) {
+                for (a, b) in a.iter().zip(b).take(in_half(config.a)) {
+                    for u in 0..QUAD {
+                        let (a, b) = (v.rows(a, LINES * u + QUAD * parity), v.columns(b, LINES * u));
+                        sums = v.add(sums, v.multiply_pairs(a, b));
+                    }
+                }
             }
-        }
-        let mut results = [v.splat(0); 2];
-        for p in 0..2 {
-            let c = v.load(c[p]);
-            results[p] = v.add(sums[p], c);
+            let c = v.part(c, parity);
+            let mut result = v.add(sums, c);
             if config.satfinite {
-                let overflow = v.and(v.xor(results[p], sums[p]), v.xor(results[p], c));
+                let overflow = v.and(v.xor(result, sums), v.xor(result, c));
                 let (overflown, end) =
                     (v.sar::<31>(overflow), v.xor(v.sar::<31>(c), v.splat(i32::MAX as u32)));
-                results[p] = v.or(v.and_not(results[p], overflown), v.and(end, overflown));
+                result = v.or(v.and_not(result, overflown), v.and(end, overflown));
             }
+            v.put(result, &mut results, parity);
         }
         Some(results)
     }

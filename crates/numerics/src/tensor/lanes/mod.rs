@@ -1,9 +1,9 @@
 //! Dot products side by side, one a lane: what [`dot`](super::dot) computes one by one, for the instructions that most kernels
 //! use, with [vectors of the host](Vectors).
 //!
-//! An [`Arithmetic`] decodes 32 words of A or B once, and adds up products of what it has decoded. How fragments lie in registers is the
-//! machine's affair, but for this: the four lanes of a quad have a line of A or B, one word each of every four words along k, and
-//! columns 2 * (l % 4) and the next of D are lane l's.
+//! An [`Arithmetic`] decodes 32 words of A or B once, and adds up products of what it has decoded, for blocks of D of eight rows and eight
+//! columns. How fragments lie in registers is the machine's affair, but for this: the four lanes of a quad have a line of A or B, one word
+//! each of every four words along k, and columns 2 * (l % 4) and the next of D are lane l's.
 
 mod float;
 mod integer;
@@ -15,7 +15,7 @@ mod x86;
 
 pub use float::Floats;
 pub use integer::Integers;
-pub use vectors::{COLUMNS, LANES, Portable, Vectors};
+pub use vectors::{LANES, LINES, Portable, Vectors};
 #[cfg(target_arch = "x86_64")]
 pub use x86::{Avx2, Avx512};
 
@@ -27,44 +27,24 @@ pub const QUAD: usize = 4;
 
 /// How dot products are computed side by side.
 pub trait Arithmetic: Debug + 'static {
-    /// What words of 32 lanes hold of a line, as far as it is decoded together.
+    /// What a register holds of eight lines of a factor, decoded.
     type Factors: Copy + Debug;
-
-    /// The same for the columns of a block of B: the even ones, then the odd ones.
-    type Columns: Copy + Debug;
 
     /// Elements that are zero.
     const ZERO: Self::Factors;
 
-    /// How many factors a word of these elements holds.
-    fn parts(operand: Operand) -> usize;
+    /// Decodes the words of a register, [transposed](Vectors::transpose).
+    fn decode<V: Vectors>(v: V, operand: Operand, words: V::W, factors: &mut Self::Factors);
 
-    /// Decodes the `part`-th factors of words.
-    fn decode<V: Vectors>(v: V, operand: Operand, words: V::W, part: usize) -> Self::Factors;
-
-    /// Of rows of A: in each lane what the `U`-th of its quad has.
-    fn quad<V: Vectors, const U: usize>(v: V, factors: &Self::Factors) -> Self::Factors;
-
-    /// Of words of B that are [transposed](Vectors::transpose): those that come after one another along k.
-    fn columns(factors: &Self::Factors) -> [Self::Columns; QUAD];
-
-    /// Two dot products in each lane, with an even column of B and the next one. `rows` and `columns` have what meets at equal places.
-    /// `None` if the results are not among those that are computed here.
+    /// Two registers of D: the dot products of eight rows of A with the even columns of eight of B, and with the odd ones.
+    /// `rows` and `columns` have what meets at equal places. `None` if the results are not among those that are computed here.
     fn sums<V: Vectors>(
         v: V,
         config: &Config,
         rows: &[Self::Factors],
-        columns: &[Self::Columns],
+        columns: &[Self::Factors],
         c: [&[u32; LANES]; 2],
-    ) -> Option<[V::W; 2]>;
-}
-
-/// The `unit`-th eight of 32.
-#[inline(always)]
-fn eight<T: Copy + Default>(lanes: &[T; LANES], unit: usize) -> [T; COLUMNS] {
-    let mut chosen = [T::default(); COLUMNS];
-    chosen.copy_from_slice(&lanes[unit * COLUMNS..(unit + 1) * COLUMNS]);
-    chosen
+    ) -> Option<[[u32; LANES]; 2]>;
 }
 
 /// Which arithmetic computes the dot products of an instruction.

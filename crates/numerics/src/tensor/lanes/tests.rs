@@ -41,26 +41,14 @@ fn sums_of<A: Arithmetic, V: Vectors>(
     config: &Config,
     operands: &Operands,
 ) -> Option<[[u32; LANES]; 2]> {
-    let parts = A::parts(config.a);
-    let mut rows = Vec::new();
-    for words in &operands.a {
-        let decoded: Vec<_> = (0..parts).map(|part| A::decode(v, config.a, v.load(words), part)).collect();
-        rows.extend(decoded.iter().map(|factors| A::quad::<V, 0>(v, factors)));
-        rows.extend(decoded.iter().map(|factors| A::quad::<V, 1>(v, factors)));
-        rows.extend(decoded.iter().map(|factors| A::quad::<V, 2>(v, factors)));
-        rows.extend(decoded.iter().map(|factors| A::quad::<V, 3>(v, factors)));
-    }
-    let mut columns = Vec::new();
-    for words in &operands.b {
-        let words = v.transpose(v.load(words));
-        let decoded: Vec<_> =
-            (0..parts).map(|part| A::columns(&A::decode(v, config.b, words, part))).collect();
-        columns.extend((0..QUAD).flat_map(|unit| decoded.iter().map(move |columns| columns[unit])));
-    }
-    let sums = A::sums(v, config, &rows, &columns, operands.c.each_ref())?;
-    let mut words = [[0; LANES]; 2];
-    (0..2).for_each(|p| v.store(sums[p], &mut words[p]));
-    Some(words)
+    let decode = |operand, words: &[u32; LANES]| {
+        let mut factors = A::ZERO;
+        A::decode(v, operand, v.transpose(v.load(words)), &mut factors);
+        factors
+    };
+    let rows: Vec<_> = operands.a.iter().map(|words| decode(config.a, words)).collect();
+    let columns: Vec<_> = operands.b.iter().map(|words| decode(config.b, words)).collect();
+    A::sums(v, config, &rows, &columns, operands.c.each_ref())
 }
 
 /// The same with all levels of the host, which agree.

@@ -7,38 +7,35 @@
 /// How many lanes a vector has.
 pub const LANES: usize = 32;
 
-/// Columns of a block of B.
-pub const COLUMNS: usize = 8;
+/// Lines of a block: of eight rows, or columns.
+pub const LINES: usize = 8;
 
 /// The vectors of a level of the host: a value of the type is a proof that the host has that level.
+///
+/// Vectors have one of two orders. Registers lie in memory as lanes count. Of a block of D, eight rows by eight columns, a vector has
+/// the four rows of a parity, lane by lane as suits the host.
 pub trait Vectors: Copy + 'static {
     /// 32 words.
     type W: Copy;
-    /// 32 half words.
-    type H: Copy;
 
     /// From memory.
     fn load(self, from: &[u32; LANES]) -> Self::W;
     /// To memory.
     fn store(self, x: Self::W, to: &mut [u32; LANES]);
-    /// From memory.
-    fn load_halves(self, from: &[i16; LANES]) -> Self::H;
-    /// To memory.
-    fn store_halves(self, x: Self::H, to: &mut [i16; LANES]);
     /// The same in all lanes.
     fn splat(self, x: u32) -> Self::W;
-    /// The same in all lanes.
-    fn splat_halves(self, x: i16) -> Self::H;
-    /// The four words from `at` on, over and over.
-    fn repeat(self, from: &[u32; COLUMNS], at: usize) -> Self::W;
-    /// The four half words from `at` on, over and over.
-    fn repeat_halves(self, from: &[i16; COLUMNS], at: usize) -> Self::H;
-    /// In each lane what the `U`-th of its four lanes has.
-    fn quad<const U: usize>(self, x: Self::W) -> Self::W;
-    /// In each lane what the `U`-th of its four lanes has.
-    fn quad_halves<const U: usize>(self, x: Self::H) -> Self::H;
-    /// In lane `8 * u + 4 * p + c` what lane `4 * (2 * c + p) + u` has, `u` and `c` below 4.
+    /// In lane `8 * u + 4 * p + c` what lane `4 * (2 * c + p) + u` has, `u` and `c` below 4: of eight lines of four words each, the
+    /// `u`-th words of the even ones, then of the odd ones.
     fn transpose(self, x: Self::W) -> Self::W;
+
+    /// In the lanes of each row of a parity its word: they are four from `at` on.
+    fn rows(self, from: &[u32; LANES], at: usize) -> Self::W;
+    /// In the lanes of each column its word: they are eight from `at` on, the even columns', then the odd ones'.
+    fn columns(self, from: &[u32; LANES], at: usize) -> Self::W;
+    /// The rows of a parity of what two registers hold of a block of D.
+    fn part(self, from: [&[u32; LANES]; 2], parity: usize) -> Self::W;
+    /// Puts them into the registers.
+    fn put(self, x: Self::W, to: &mut [[u32; LANES]; 2], parity: usize);
 
     /// `a + b`, wrapping.
     fn add(self, a: Self::W, b: Self::W) -> Self::W;
@@ -87,14 +84,17 @@ pub trait Vectors: Copy + 'static {
     /// The sum of the two products of half words with signs.
     fn multiply_pairs(self, a: Self::W, b: Self::W) -> Self::W;
 
-    /// The low half words.
-    fn narrow(self, a: Self::W) -> Self::H;
-    /// With signs.
-    fn widen(self, a: Self::H) -> Self::W;
-    /// `a + b`, wrapping.
-    fn add_halves(self, a: Self::H, b: Self::H) -> Self::H;
-    /// The greater one, with signs.
-    fn max_halves(self, a: Self::H, b: Self::H) -> Self::H;
+    /// The half words with signs, the lower ones.
+    #[inline(always)]
+    fn lower(self, a: Self::W) -> Self::W {
+        self.sar::<16>(self.shl::<16>(a))
+    }
+    /// Each word's half words, `a + b`, wrapping.
+    fn add_halves(self, a: Self::W, b: Self::W) -> Self::W;
+    /// Each word's half words, the greater one, with signs.
+    fn max_halves(self, a: Self::W, b: Self::W) -> Self::W;
+    /// Each word's half words: `of_zero` where `a` is zero, else `other`.
+    fn select_zero_halves(self, a: Self::W, of_zero: Self::W, other: Self::W) -> Self::W;
 }
 
 /// The lane whose word [`Vectors::transpose`] brings to a lane.
@@ -134,6 +134,20 @@ fn halves(a: u32, f: impl Fn(u16) -> u16) -> u32 {
     u32::from(f(a as u16)) | u32::from(f((a >> 16) as u16)) << 16
 }
 
+/// Both half words of two words, with signs.
+#[inline(always)]
+fn pairs(a: u32, b: u32, f: impl Fn(i16, i16) -> i16) -> u32 {
+    let low = f(a as i16, b as i16);
+    let high = f((a >> 16) as i16, (b >> 16) as i16);
+    u32::from(low as u16) | u32::from(high as u16) << 16
+}
+
+/// The lane of the registers where a lane of a part, row by row, lies: see [`Vectors::part`].
+#[inline(always)]
+fn of_register(lane: usize, parity: usize) -> usize {
+    4 * (2 * (lane / LINES) + parity) + lane % 4
+}
+
 macro_rules! lanes {
     ($l:ident => $e:expr) => {
         each(|$l: usize| $e)
@@ -142,7 +156,6 @@ macro_rules! lanes {
 
 impl Vectors for Portable {
     type W = [u32; LANES];
-    type H = [i16; LANES];
 
     #[inline(always)]
     fn load(self, from: &[u32; LANES]) -> Self::W {
@@ -153,40 +166,30 @@ impl Vectors for Portable {
         *to = x;
     }
     #[inline(always)]
-    fn load_halves(self, from: &[i16; LANES]) -> Self::H {
-        *from
-    }
-    #[inline(always)]
-    fn store_halves(self, x: Self::H, to: &mut [i16; LANES]) {
-        *to = x;
-    }
-    #[inline(always)]
     fn splat(self, x: u32) -> Self::W {
         [x; LANES]
     }
     #[inline(always)]
-    fn splat_halves(self, x: i16) -> Self::H {
-        [x; LANES]
-    }
-    #[inline(always)]
-    fn repeat(self, from: &[u32; COLUMNS], at: usize) -> Self::W {
-        lanes!(l => from[at + l % 4])
-    }
-    #[inline(always)]
-    fn repeat_halves(self, from: &[i16; COLUMNS], at: usize) -> Self::H {
-        lanes!(l => from[at + l % 4])
-    }
-    #[inline(always)]
-    fn quad<const U: usize>(self, x: Self::W) -> Self::W {
-        lanes!(l => x[l / 4 * 4 + U])
-    }
-    #[inline(always)]
-    fn quad_halves<const U: usize>(self, x: Self::H) -> Self::H {
-        lanes!(l => x[l / 4 * 4 + U])
-    }
-    #[inline(always)]
     fn transpose(self, x: Self::W) -> Self::W {
         lanes!(l => x[transposed(l)])
+    }
+    #[inline(always)]
+    fn rows(self, from: &[u32; LANES], at: usize) -> Self::W {
+        lanes!(l => from[at + l / LINES])
+    }
+    #[inline(always)]
+    fn columns(self, from: &[u32; LANES], at: usize) -> Self::W {
+        lanes!(l => from[at + l % LINES])
+    }
+    #[inline(always)]
+    fn part(self, from: [&[u32; LANES]; 2], parity: usize) -> Self::W {
+        lanes!(l => from[l % LINES / 4][of_register(l, parity)])
+    }
+    #[inline(always)]
+    fn put(self, x: Self::W, to: &mut [[u32; LANES]; 2], parity: usize) {
+        for (l, word) in x.into_iter().enumerate() {
+            to[l % LINES / 4][of_register(l, parity)] = word;
+        }
     }
     #[inline(always)]
     fn add(self, a: Self::W, b: Self::W) -> Self::W {
@@ -278,19 +281,16 @@ impl Vectors for Portable {
         lanes!(l => product(a[l], b[l]).wrapping_add(product(a[l] >> 16, b[l] >> 16)) as u32)
     }
     #[inline(always)]
-    fn narrow(self, a: Self::W) -> Self::H {
-        lanes!(l => a[l] as i16)
+    fn add_halves(self, a: Self::W, b: Self::W) -> Self::W {
+        lanes!(l => pairs(a[l], b[l], i16::wrapping_add))
     }
     #[inline(always)]
-    fn widen(self, a: Self::H) -> Self::W {
-        lanes!(l => i32::from(a[l]) as u32)
+    fn max_halves(self, a: Self::W, b: Self::W) -> Self::W {
+        lanes!(l => pairs(a[l], b[l], i16::max))
     }
     #[inline(always)]
-    fn add_halves(self, a: Self::H, b: Self::H) -> Self::H {
-        lanes!(l => a[l].wrapping_add(b[l]))
-    }
-    #[inline(always)]
-    fn max_halves(self, a: Self::H, b: Self::H) -> Self::H {
-        lanes!(l => a[l].max(b[l]))
+    fn select_zero_halves(self, a: Self::W, of_zero: Self::W, other: Self::W) -> Self::W {
+        let mask = |a: u32| halves(a, |half| if half == 0 { u16::MAX } else { 0 });
+        lanes!(l => of_zero[l] & mask(a[l]) | other[l] & !mask(a[l]))
     }
 }

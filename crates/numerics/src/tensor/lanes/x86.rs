@@ -2,7 +2,7 @@
 //!
 //! The intrinsics are sound to call because a value of [`Avx2`] or [`Avx512`] exists only where its maker has vouched for the features.
 
-use super::vectors::{COLUMNS, LANES, TRANSPOSED, Vectors};
+use super::vectors::{LANES, LINES, TRANSPOSED, Vectors};
 use std::arch::x86_64::*;
 
 /// AVX2.
@@ -35,24 +35,17 @@ impl Avx512 {
     }
 }
 
-/// The bytes of the `u`-th half word of each four, within 16 bytes.
-const fn quad_bytes(u: usize) -> [u8; 64] {
-    let mut bytes = [0; 64];
-    let mut i = 0;
-    while i < 64 {
-        bytes[i] = (i % 16 / 8 * 8 + 2 * u + i % 2) as u8;
-        i += 1;
-    }
-    bytes
-}
+/// Eight words, each twice.
+const TWICE: [i32; 16] = [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7];
 
-const QUAD_BYTES: [[u8; 64]; 4] = [quad_bytes(0), quad_bytes(1), quad_bytes(2), quad_bytes(3)];
+/// Two rows of eight words in turn, and apart again.
+const IN_TURN: [i32; 16] = [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15];
+const APART: [i32; 16] = [0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15];
 
 /// What both levels do chunk by chunk, by the same intrinsics of other widths.
 macro_rules! by_chunks {
-    ($chunk:ty, $n:literal, $halves:literal) => {
+    ($chunk:ty, $n:literal) => {
         type W = [$chunk; $n];
-        type H = [$chunk; $halves];
 
         #[inline(always)]
         fn load(self, from: &[u32; LANES]) -> Self::W {
@@ -63,16 +56,6 @@ macro_rules! by_chunks {
         fn store(self, x: Self::W, to: &mut [u32; LANES]) {
             // SAFETY: of the same size, and of any bits.
             *to = unsafe { std::mem::transmute::<Self::W, [u32; LANES]>(x) };
-        }
-        #[inline(always)]
-        fn load_halves(self, from: &[i16; LANES]) -> Self::H {
-            // SAFETY: of the same size, and of any bits.
-            unsafe { std::mem::transmute(*from) }
-        }
-        #[inline(always)]
-        fn store_halves(self, x: Self::H, to: &mut [i16; LANES]) {
-            // SAFETY: of the same size, and of any bits.
-            *to = unsafe { std::mem::transmute::<Self::H, [i16; LANES]>(x) };
         }
     };
 }
@@ -103,21 +86,6 @@ macro_rules! chunkwise {
     )*};
 }
 
-/// Words chosen among four, as [`Vectors::quad`] does.
-macro_rules! quad {
-    ($i:tt $shuffle:ident) => {
-        #[inline(always)]
-        fn quad<const U: usize>(self, x: Self::W) -> Self::W {
-            match U {
-                0 => chunks!($i (x) $shuffle::<0>(x)),
-                1 => chunks!($i (x) $shuffle::<0x55>(x)),
-                2 => chunks!($i (x) $shuffle::<0xaa>(x)),
-                _ => chunks!($i (x) $shuffle::<0xff>(x)),
-            }
-        }
-    };
-}
-
 /// Shifts by a number of bits that is none of the instruction's.
 macro_rules! variable_shifts {
     ($i:tt $left:ident $right:ident) => {
@@ -133,7 +101,7 @@ macro_rules! variable_shifts {
 }
 
 impl Vectors for Avx512 {
-    by_chunks!(__m512i, 2, 1);
+    by_chunks!(__m512i, 2);
 
     #[inline(always)]
     fn splat(self, x: u32) -> Self::W {
@@ -141,33 +109,51 @@ impl Vectors for Avx512 {
         [unsafe { _mm512_set1_epi32(x as i32) }; 2]
     }
     #[inline(always)]
-    fn splat_halves(self, x: i16) -> Self::H {
-        // SAFETY: the host has the level.
-        [unsafe { _mm512_set1_epi16(x) }]
-    }
-    #[inline(always)]
-    fn repeat(self, from: &[u32; COLUMNS], at: usize) -> Self::W {
-        let four: &[u32; 4] = from[at..at + 4].try_into().unwrap_or(&[0; 4]);
-        // SAFETY: four words of memory; the host has the level.
-        [unsafe { _mm512_broadcast_i32x4(_mm_loadu_si128(four.as_ptr().cast())) }; 2]
-    }
-    #[inline(always)]
-    fn repeat_halves(self, from: &[i16; COLUMNS], at: usize) -> Self::H {
-        let four: &[i16; 4] = from[at..at + 4].try_into().unwrap_or(&[0; 4]);
-        // SAFETY: four half words of memory; the host has the level.
-        [unsafe { _mm512_broadcastq_epi64(_mm_loadl_epi64(four.as_ptr().cast())) }]
-    }
-    quad!([0 1] _mm512_shuffle_epi32);
-    #[inline(always)]
-    fn quad_halves<const U: usize>(self, [x]: Self::H) -> Self::H {
-        // SAFETY: of the same size, and of any bits; the host has the level.
-        [unsafe { _mm512_shuffle_epi8(x, std::mem::transmute::<[u8; 64], __m512i>(QUAD_BYTES[U])) }]
-    }
-    #[inline(always)]
     fn transpose(self, x: Self::W) -> Self::W {
         let [low, high] = x;
         let order = self.load(&TRANSPOSED);
         chunks!([0 1] (order) _mm512_permutex2var_epi32(low, order, high))
+    }
+    // Of a part's rows 2i and 2i + 1, chunk i has the words in turn, column by column.
+    #[inline(always)]
+    fn rows(self, from: &[u32; LANES], at: usize) -> Self::W {
+        let rows = from[at..at + 4].as_ptr().cast::<i64>();
+        // SAFETY: two words of memory each; the host has the level.
+        unsafe { [_mm512_set1_epi64(rows.read_unaligned()), _mm512_set1_epi64(rows.add(1).read_unaligned())] }
+    }
+    #[inline(always)]
+    fn columns(self, from: &[u32; LANES], at: usize) -> Self::W {
+        let eight = from[at..at + LINES].as_ptr();
+        // SAFETY: eight words of memory; the host has the level.
+        unsafe {
+            let eight = _mm512_castsi256_si512(_mm256_loadu_si256(eight.cast()));
+            [_mm512_permutexvar_epi32(_mm512_loadu_si512(TWICE.as_ptr().cast()), eight); 2]
+        }
+    }
+    #[inline(always)]
+    fn part(self, from: [&[u32; LANES]; 2], parity: usize) -> Self::W {
+        let four =
+            |register: usize, row: usize| from[register][4 * (2 * row + parity)..][..4].as_ptr().cast();
+        let pair = [0, 2].map(|row| [four(0, row), four(1, row), four(0, row + 1), four(1, row + 1)]);
+        chunks!([0 1] (pair) {
+            let low = _mm256_loadu2_m128i(pair[1], pair[0]);
+            let both = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), _mm256_loadu2_m128i(pair[3], pair[2]));
+            _mm512_permutexvar_epi32(_mm512_loadu_si512(IN_TURN.as_ptr().cast()), both)
+        })
+    }
+    #[inline(always)]
+    fn put(self, x: Self::W, to: &mut [[u32; LANES]; 2], parity: usize) {
+        for (i, x) in x.into_iter().enumerate() {
+            let mut rows = [0; 16];
+            // SAFETY: 16 words of memory; the host has the level.
+            unsafe {
+                let order = _mm512_loadu_si512(APART.as_ptr().cast());
+                _mm512_storeu_si512(rows.as_mut_ptr().cast(), _mm512_permutexvar_epi32(order, x));
+            }
+            for (four, words) in rows.chunks_exact(4).enumerate() {
+                to[four % 2][4 * (4 * i + four / 2 * 2 + parity)..][..4].copy_from_slice(words);
+            }
+        }
     }
     chunkwise! { [0 1] W
         add(a, b) = _mm512_add_epi32(a, b);
@@ -182,6 +168,8 @@ impl Vectors for Avx512 {
         cut(a) = _mm512_cvttps_epi32(_mm512_castsi512_ps(a));
         float(a) = _mm512_castps_si512(_mm512_cvtepi32_ps(a));
         multiply_pairs(a, b) = _mm512_madd_epi16(a, b);
+        add_halves(a, b) = _mm512_add_epi16(a, b);
+        max_halves(a, b) = _mm512_max_epi16(a, b);
     }
     chunkwise! { [0 1] W
         shl<N>(a) = _mm512_slli_epi32::<N>(a);
@@ -204,29 +192,15 @@ impl Vectors for Avx512 {
         unsafe { _mm512_movepi32_mask(_mm512_or_si512(a[0], a[1])) != 0 }
     }
     #[inline(always)]
-    fn narrow(self, [low, high]: Self::W) -> Self::H {
-        // SAFETY: the host has the level.
-        unsafe {
-            let low = _mm512_castsi256_si512(_mm512_cvtepi32_epi16(low));
-            [_mm512_inserti64x4::<1>(low, _mm512_cvtepi32_epi16(high))]
-        }
-    }
-    #[inline(always)]
-    fn widen(self, [x]: Self::H) -> Self::W {
-        // SAFETY: the host has the level.
-        unsafe {
-            let (low, high) = (_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64::<1>(x));
-            [_mm512_cvtepi16_epi32(low), _mm512_cvtepi16_epi32(high)]
-        }
-    }
-    chunkwise! { [0] H
-        add_halves(a, b) = _mm512_add_epi16(a, b);
-        max_halves(a, b) = _mm512_max_epi16(a, b);
+    fn select_zero_halves(self, x: Self::W, of_zero: Self::W, other: Self::W) -> Self::W {
+        chunks!([0 1] (x, of_zero, other) {
+            _mm512_mask_blend_epi16(_mm512_testn_epi16_mask(x, x), other, of_zero)
+        })
     }
 }
 
 impl Vectors for Avx2 {
-    by_chunks!(__m256i, 4, 2);
+    by_chunks!(__m256i, 4);
 
     #[inline(always)]
     fn splat(self, x: u32) -> Self::W {
@@ -234,37 +208,49 @@ impl Vectors for Avx2 {
         [unsafe { _mm256_set1_epi32(x as i32) }; 4]
     }
     #[inline(always)]
-    fn splat_halves(self, x: i16) -> Self::H {
-        // SAFETY: the host has the level.
-        [unsafe { _mm256_set1_epi16(x) }; 2]
-    }
-    #[inline(always)]
-    fn repeat(self, from: &[u32; COLUMNS], at: usize) -> Self::W {
-        let four: &[u32; 4] = from[at..at + 4].try_into().unwrap_or(&[0; 4]);
-        // SAFETY: four words of memory; the host has the level.
-        [unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(four.as_ptr().cast())) }; 4]
-    }
-    #[inline(always)]
-    fn repeat_halves(self, from: &[i16; COLUMNS], at: usize) -> Self::H {
-        let four: &[i16; 4] = from[at..at + 4].try_into().unwrap_or(&[0; 4]);
-        // SAFETY: four half words of memory; the host has the level.
-        [unsafe { _mm256_broadcastq_epi64(_mm_loadl_epi64(four.as_ptr().cast())) }; 2]
-    }
-    quad!([0 1 2 3] _mm256_shuffle_epi32);
-    #[inline(always)]
-    fn quad_halves<const U: usize>(self, x: Self::H) -> Self::H {
-        let (bytes, _) = QUAD_BYTES[U].split_at(32);
-        let bytes: &[u8; 32] = bytes.try_into().unwrap_or(&[0; 32]);
-        chunks!([0 1] (x) _mm256_shuffle_epi8(x, _mm256_loadu_si256(bytes.as_ptr().cast())))
-    }
-    #[inline(always)]
     fn transpose(self, x: Self::W) -> Self::W {
-        let (mut words, mut transposed) = ([0; LANES], [0; LANES]);
-        self.store(x, &mut words);
-        for (word, lane) in transposed.iter_mut().zip(TRANSPOSED) {
-            *word = words[lane as usize];
+        // Of lines 2c and 2c + 1, chunk c has the words, in its lower and its upper half.
+        let [a, b, c, d] = x;
+        // SAFETY: the host has the level.
+        unsafe {
+            let (ab, cd) = (_mm256_unpacklo_epi32(a, b), _mm256_unpacklo_epi32(c, d));
+            let (ab_above, cd_above) = (_mm256_unpackhi_epi32(a, b), _mm256_unpackhi_epi32(c, d));
+            [
+                _mm256_unpacklo_epi64(ab, cd),
+                _mm256_unpackhi_epi64(ab, cd),
+                _mm256_unpacklo_epi64(ab_above, cd_above),
+                _mm256_unpackhi_epi64(ab_above, cd_above),
+            ]
         }
-        self.load(&transposed)
+    }
+    // A chunk is a row of a part.
+    #[inline(always)]
+    fn rows(self, from: &[u32; LANES], at: usize) -> Self::W {
+        let rows: [u32; 4] = [0, 1, 2, 3].map(|row| from[at + row]);
+        chunks!([0 1 2 3] (rows) _mm256_set1_epi32(rows as i32))
+    }
+    #[inline(always)]
+    fn columns(self, from: &[u32; LANES], at: usize) -> Self::W {
+        let eight = from[at..at + LINES].as_ptr();
+        // SAFETY: eight words of memory; the host has the level.
+        [unsafe { _mm256_loadu_si256(eight.cast()) }; 4]
+    }
+    #[inline(always)]
+    fn part(self, from: [&[u32; LANES]; 2], parity: usize) -> Self::W {
+        let four =
+            |register: usize, row: usize| from[register][4 * (2 * row + parity)..][..4].as_ptr().cast();
+        let pair = [0, 1, 2, 3].map(|row| (four(0, row), four(1, row)));
+        chunks!([0 1 2 3] (pair) _mm256_loadu2_m128i(pair.1, pair.0))
+    }
+    #[inline(always)]
+    fn put(self, x: Self::W, to: &mut [[u32; LANES]; 2], parity: usize) {
+        let [even, odd] = to;
+        for (row, x) in x.into_iter().enumerate() {
+            let at = 4 * (2 * row + parity);
+            let (even, odd) = (&mut even[at..at + 4], &mut odd[at..at + 4]);
+            // SAFETY: four words of memory each; the host has the level.
+            unsafe { _mm256_storeu2_m128i(odd.as_mut_ptr().cast(), even.as_mut_ptr().cast(), x) };
+        }
     }
     chunkwise! { [0 1 2 3] W
         add(a, b) = _mm256_add_epi32(a, b);
@@ -279,6 +265,8 @@ impl Vectors for Avx2 {
         cut(a) = _mm256_cvttps_epi32(_mm256_castsi256_ps(a));
         float(a) = _mm256_castps_si256(_mm256_cvtepi32_ps(a));
         multiply_pairs(a, b) = _mm256_madd_epi16(a, b);
+        add_halves(a, b) = _mm256_add_epi16(a, b);
+        max_halves(a, b) = _mm256_max_epi16(a, b);
     }
     chunkwise! { [0 1 2 3] W
         shl<N>(a) = _mm256_sllv_epi32(a, _mm256_set1_epi32(N as i32));
@@ -304,22 +292,9 @@ impl Vectors for Avx2 {
         }
     }
     #[inline(always)]
-    fn narrow(self, x: Self::W) -> Self::H {
-        // Low half words, not saturated ones: their signs are brought along.
-        let [a, b, c, d] = chunks!([0 1 2 3] (x) _mm256_srai_epi32::<16>(_mm256_slli_epi32::<16>(x)));
-        let packed = [(a, b), (c, d)];
-        chunks!([0 1] (packed) {
-            _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi32(packed.0, packed.1))
+    fn select_zero_halves(self, x: Self::W, of_zero: Self::W, other: Self::W) -> Self::W {
+        chunks!([0 1 2 3] (x, of_zero, other) {
+            _mm256_blendv_epi8(other, of_zero, _mm256_cmpeq_epi16(x, _mm256_setzero_si256()))
         })
-    }
-    #[inline(always)]
-    fn widen(self, x: Self::H) -> Self::W {
-        let low = chunks!([0 1] (x) _mm256_cvtepi16_epi32(_mm256_castsi256_si128(x)));
-        let high = chunks!([0 1] (x) _mm256_cvtepi16_epi32(_mm256_extracti128_si256::<1>(x)));
-        [low[0], high[0], low[1], high[1]]
-    }
-    chunkwise! { [0 1] H
-        add_halves(a, b) = _mm256_add_epi16(a, b);
-        max_halves(a, b) = _mm256_max_epi16(a, b);
     }
 }
