@@ -82,6 +82,9 @@ impl SpaceKind {
     }
 }
 
+/// How far apart cells may lie that are accessed together: 16 pages.
+const NEAR: u64 = 16 * PAGE;
+
 /// The alignment that allocations have at least, as `cudaMalloc` promises.
 pub const ALLOCATION_ALIGN: u64 = 256;
 
@@ -477,7 +480,20 @@ impl DeviceMemory {
         valid
     }
 
-    /// Whether cells at these addresses are aligned, valid, and so near one another that one look at the page map tells.
+    /// Whether so many bytes are valid, with a look at the page map for each page that they reach.
+    #[inline(always)]
+    fn are_pages_valid(&self, address: u64, bytes: u64) -> bool {
+        let offset = address.wrapping_sub(self.region.base());
+        let last = offset.wrapping_add(bytes - 1);
+        if last >= self.region.size() || offset > last {
+            return false;
+        }
+        let valid = |page: u64| u64::from(self.valid_bytes(page).load(Ordering::Relaxed));
+        last % PAGE < valid(last / PAGE) && (offset / PAGE..last / PAGE).all(|page| valid(page) == PAGE)
+    }
+
+    /// Whether cells at these addresses are aligned, valid, and so near one another that a few looks at the page map tell: fewer
+    /// than lanes.
     #[inline(always)]
     fn are_near<T: Cell>(&self, addresses: &[u64; LANES]) -> bool {
         let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
@@ -485,7 +501,9 @@ impl DeviceMemory {
             (low, high, bits) = (low.min(address), high.max(address), bits | address);
         }
         let apart = high - low;
-        apart <= PAGE - T::BYTES && bits.is_multiple_of(T::BYTES) && self.is_valid(low, apart + T::BYTES)
+        apart <= NEAR - T::BYTES
+            && bits.is_multiple_of(T::BYTES)
+            && self.are_pages_valid(low, apart + T::BYTES)
     }
 
     /// Loads a cell for each lane; `None` if they are not near one another, aligned and valid.
