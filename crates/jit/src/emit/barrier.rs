@@ -1,7 +1,8 @@
 //! CTA barriers: what is live waits in the row's frame until all rows are there.
 //!
 //! Each register has one place in the frame. It is written at a barrier only if the register may have changed since the
-//! row was last at one, and what nothing reads before the next barrier is not even read.
+//! row was last at one, and what nothing reads before the next barrier is not even read. A constant does not wait: it is
+//! written anew behind the barrier.
 //!
 //! Rows may come to a barrier at different places. Where there are several barriers, the host sees whether all rows are at one, and
 //! describes the fault if they are not. A reduction is the sum of what the rows have counted.
@@ -10,6 +11,8 @@ use super::text::Kind;
 use super::values::Lanes;
 use super::{Emitter, context};
 use crate::Refusal;
+use crate::class::Class;
+use crate::constants::State;
 use crate::divergence::Bits;
 use crate::llvm::has_masks;
 use crate::order::successors;
@@ -17,7 +20,6 @@ use ir::instruction::{BarRedOp, Op};
 use ir::operand::{Def, Value};
 use ir::{Access, BlockId};
 use ptx::module::RegId;
-use std::ops::Range;
 
 /// A place where rows wait.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +103,17 @@ impl Emitter<'_> {
             let mask = self.text.int(1, Kind::Vector);
             parts.push(("%live".to_owned(), mask, self.home("%live", self.rows.width), true));
         }
+        let first = self.cfg.blocks[self.block].first;
+        let mut state = self.constants.enter(self.block);
+        for instruction in (first..index).filter_map(|at| self.function.instruction(at)) {
+            state.follow(self.function, instruction);
+        }
+        let mut constants = Vec::new();
         for register in live {
+            if let Some(value) = self.waits_nowhere(&state, register) {
+                constants.push((register, value));
+                continue;
+            }
             let is_stored = changed.has(register.index());
             for (name, ty, bytes) in self.slots_of(register) {
                 let home = self.home(&name, bytes);
@@ -117,6 +129,12 @@ impl Emitter<'_> {
         for (name, ty, at, _) in &parts {
             let value = self.load_home(*at, ty);
             self.text.line(&format!("store {ty} {value}, ptr {name}"));
+        }
+        for (register, value) in constants {
+            let bits = self.bits_of(register);
+            let (ty, value) =
+                (self.text.int(bits, Kind::Vector), self.text.constant(value, bits, Kind::Vector));
+            self.text.line(&format!("store {ty} {value}, ptr %r{}", register.index()));
         }
         self.take_mask(self.block);
         Ok(())
@@ -169,7 +187,7 @@ impl Emitter<'_> {
             self.changed = self.changed_in();
         }
         let mut changed = self.changed[self.block].clone();
-        self.change(&mut changed, self.cfg.blocks[self.block].first..index);
+        self.change(&mut changed, self.block, index);
         changed
     }
 
@@ -183,7 +201,7 @@ impl Emitter<'_> {
             goes_on = false;
             for &block in &self.order.blocks {
                 let mut out = changed[block].clone();
-                self.change(&mut out, self.cfg.blocks[block].first..self.cfg.blocks[block].end);
+                self.change(&mut out, block, self.cfg.blocks[block].end);
                 for to in successors(self.cfg, block) {
                     let before = changed[to].clone();
                     changed[to].extend(&out);
@@ -194,18 +212,33 @@ impl Emitter<'_> {
         changed
     }
 
-    fn change(&self, changed: &mut Bits, instructions: Range<u32>) {
-        for index in instructions {
+    /// From the start of a block to an instruction of it. What has not been written at a barrier may have changed.
+    fn change(&self, changed: &mut Bits, block: usize, end: u32) {
+        let mut state = self.constants.enter(block);
+        for index in self.cfg.blocks[block].first..end {
             let Some(instruction) = self.function.instruction(index) else { continue };
             if instruction.op.effects().barrier.is_some() {
-                *changed = Bits::new(self.function.body.registers.len());
+                let registers = self.function.body.registers.len();
+                *changed = Bits::new(registers);
+                let unwritten = |&register: &RegId| self.waits_nowhere(&state, register).is_some();
+                let unwritten = (0..registers as u32).map(RegId).filter(unwritten);
+                unwritten.for_each(|register| changed.add(register.index()));
             }
+            state.follow(self.function, instruction);
             instruction.registers(&mut |register, access| {
                 if access != Access::Read {
                     changed.add(register.index());
                 }
             });
         }
+    }
+
+    /// The constant of a register that takes a vector, if it is one.
+    fn waits_nowhere(&self, state: &State, register: RegId) -> Option<i64> {
+        let value = state.of(register).map(|value| value as i64);
+        let bits = self.bits_of(register);
+        let is_vector = matches!(self.class_of(register), Class::Varying | Class::Unknown);
+        value.filter(|_| is_vector && matches!(bits, 8 | 16 | 32 | 64))
     }
 
     /// The registers with slots whose values matter behind an instruction of the current block.

@@ -194,24 +194,41 @@ impl Emitter<'_> {
         let kind = if class == UNIFORM { Kind::Scalar } else { Kind::Vector };
         let tested =
             if ld.order == Strength::Weak { self.tested(&place, layout, all, &active) } else { None };
-        let values = match tested {
-            Some(tested) => self.load_near(&place, &tested, layout, bits, count, kind, &active),
-            None => self.load_by_host(&place, &active, bits, count, kind)?,
+        let Some(tested) = tested else {
+            let values = self.load_by_host(&place, &active, bits, count, kind)?;
+            return self.write_loaded(&ld.d, values, bits, kind, signed);
         };
-        self.write_loaded(&ld.d, values, bits, kind, signed)
+        // What lanes that do not load keep is a part of the access, where there is a mask anyway.
+        let is_masked = match layout {
+            Layout::Contiguous => self.guard.is_some() || self.divergence.divergent[self.block],
+            Layout::Common | Layout::Reversed => false,
+            Layout::Apart(_) | Layout::Scattered => true,
+        };
+        let kept = match ld.d[..] {
+            [Def(Some(register))] if is_masked && kind == Kind::Vector => self.kept(register, bits),
+            _ => None,
+        };
+        let otherwise = kept.as_ref().map_or("zeroinitializer", |(_, old)| old);
+        let mut values = self.load_near(&place, &tested, layout, (bits, count, kind), (&active, otherwise));
+        match kept {
+            Some((slot, _)) => {
+                let ty = self.text.int(bits, Kind::Vector);
+                self.text.line(&format!("store {ty} {}, ptr {slot}", values.remove(0)));
+                Ok(())
+            }
+            None => self.write_loaded(&ld.d, values, bits, kind, signed),
+        }
     }
 
-    /// The elements of a row where the test holds.
-    #[expect(clippy::too_many_arguments, reason = "the parts of a load")]
+    /// The elements of a row where the test holds: so many of so many bits. One of its own has in the other lanes what it is
+    /// otherwise.
     fn load_near(
         &mut self,
         place: &Place,
         tested: &Tested,
         layout: Layout,
-        bits: u32,
-        count: usize,
-        kind: Kind,
-        active: &str,
+        (bits, count, kind): (u32, usize, Kind),
+        (active, otherwise): (&str, &str),
     ) -> Vec<String> {
         let (width, bytes) = (self.rows.width, bits / 8);
         let element = format!("i{bits}");
@@ -233,7 +250,7 @@ impl Emitter<'_> {
                 let pointer = self.pointer(tested);
                 let total = width as usize * count;
                 let row = match self.guard.is_some() || self.divergence.divergent[self.block] {
-                    true => self.load_part(&pointer, bits, count, layout, active),
+                    true => self.load_part(&pointer, bits, count, layout, (active, otherwise)),
                     false => {
                         self.text.value(&format!("load <{total} x {element}>, ptr {pointer}, align {bytes}"))
                     }
@@ -263,7 +280,7 @@ impl Emitter<'_> {
                 let gather = |e: usize| {
                     let at = self.offset_pointers(&pointers, e as u32 * bytes);
                     self.text.value(&format!(
-                        "call {ty} @{name}(<{width} x ptr> {at}, i32 {bytes}, {bit} {active}, {ty} zeroinitializer)"
+                        "call {ty} @{name}(<{width} x ptr> {at}, i32 {bytes}, {bit} {active}, {ty} {otherwise})"
                     ))
                 };
                 (0..count).map(gather).collect()
@@ -272,7 +289,14 @@ impl Emitter<'_> {
     }
 
     /// The elements of active lanes, one behind the other.
-    fn load_part(&mut self, pointer: &str, bits: u32, count: usize, layout: Layout, active: &str) -> String {
+    fn load_part(
+        &mut self,
+        pointer: &str,
+        bits: u32,
+        count: usize,
+        layout: Layout,
+        (active, otherwise): (&str, &str),
+    ) -> String {
         let width = self.rows.width;
         let mut mask = active.to_owned();
         if layout == Layout::Reversed {
@@ -285,9 +309,8 @@ impl Emitter<'_> {
         let (ty, name) = (format!("<{total} x i{bits}>"), format!("llvm.masked.load.v{total}i{bits}.p0"));
         self.intrinsic(&format!("declare {ty} @{name}(ptr, i32, <{total} x i1>, {ty})"));
         let bytes = bits / 8;
-        let part = format!(
-            "call {ty} @{name}(ptr {pointer}, i32 {bytes}, <{total} x i1> {mask}, {ty} zeroinitializer)"
-        );
+        let part =
+            format!("call {ty} @{name}(ptr {pointer}, i32 {bytes}, <{total} x i1> {mask}, {ty} {otherwise})");
         if has_masks() {
             return self.text.value(&part);
         }

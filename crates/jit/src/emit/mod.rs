@@ -48,6 +48,7 @@ mod window;
 
 use crate::Refusal;
 use crate::class::Rows;
+use crate::constants::Constants;
 use crate::divergence::Divergence;
 use crate::linear::Linears;
 use crate::order::Order;
@@ -104,6 +105,7 @@ pub(crate) struct Emitter<'a> {
     pub(crate) live: &'a Liveness,
     pub(crate) divergence: &'a Divergence,
     pub(crate) linears: &'a Linears,
+    pub(crate) constants: &'a Constants,
     /// Where the variables in shared memory end.
     pub(crate) shared_end: u64,
     pub(crate) rows: Rows,

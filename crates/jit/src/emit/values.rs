@@ -521,6 +521,18 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// The slot of a register of so many bits, all lanes of it, and what lanes that are not active have there; `None` if they need not
+    /// keep it.
+    pub(super) fn kept(&mut self, register: RegId, bits: u32) -> Option<(String, String)> {
+        let is_whole = matches!(self.class_of(register), Class::Varying | Class::Unknown);
+        let keeps = self.guard.is_some() || self.divergence.blends(self.block, register);
+        (is_whole && keeps && self.bits_of(register) == bits).then(|| {
+            let (slot, ty) = (format!("%r{}", register.index()), self.text.int(bits, Kind::Vector));
+            let old = self.text.value(&format!("load {ty}, ptr {slot}"));
+            (slot, old)
+        })
+    }
+
     /// What of a register is kept from instruction to instruction: slots, by name and type, and their bytes.
     pub(super) fn slots_of(&self, register: RegId) -> Vec<(String, String, u32)> {
         let (bits, name) = (self.bits_of(register), format!("%r{}", register.index()));
