@@ -18,6 +18,7 @@
 //! | `site` | what an instruction is to the memory model |
 //! | `runs` | which lanes access memory one after the other |
 //! | `shadow`, `pool`, `row`, `words`, `readers`, `half_rows`, `reads`, `global` | who accessed every byte last |
+//! | `interval` | shared memory between two barriers of a CTA |
 //! | `state` | threads, CTAs, launches |
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
 //! | `detector`, `weak`, `scattered`, `listed`, `strong`, `counters` | accesses of warps; those without an order, reads that can wait, the usual ones with one |
@@ -44,6 +45,7 @@ mod global;
 mod guarded;
 mod half_rows;
 mod heap;
+mod interval;
 mod knowledge;
 mod listed;
 mod litmus;
