@@ -76,8 +76,8 @@ pub(crate) struct Interval {
     noted: [usize; 3],
     /// Whether somebody has written in this interval.
     written: bool,
-    /// So many words from the first one on are written.
-    whole: usize,
+    /// Words of which all are written.
+    whole: Range<usize>,
     /// Words that were written and of which the rows do not know.
     news: Range<usize>,
 }
@@ -99,25 +99,43 @@ fn is_dense(places: &[u32; 32]) -> bool {
     differs == 0
 }
 
-/// The places of the lanes of a mask, of which that of the first one stands for the others; and all bits that some place has.
+/// What places have in common: bits that some have, and bits that all have.
+#[derive(Clone, Copy)]
+struct Bits {
+    some: u64,
+    all: u64,
+}
+
+impl Bits {
+    const NONE: Self = Self { some: 0, all: !0 };
+
+    #[inline(always)]
+    fn add(&mut self, place: u64) {
+        self.some |= place;
+        self.all &= place;
+    }
+}
+
+/// The places of the lanes of a mask, of which that of the first one stands for the others.
 #[inline(always)]
-fn places_of<T: Copy>(lanes: &[T; 32], mask: u32, place: impl Fn(T) -> u64) -> (Plane<u32>, u64) {
-    let (mut places, mut all) = ([0; 32], 0);
+fn places_of<T: Copy>(lanes: &[T; 32], mask: u32, bits: &mut Bits, place: impl Fn(T) -> u64) -> Plane<u32> {
+    let (mut places, mut own) = ([0; 32], Bits::NONE);
     if mask == !0 {
         for (to, &lane) in places.iter_mut().zip(lanes) {
             let at = place(lane);
-            all |= at;
+            own.add(at);
             *to = at as u32;
         }
     } else if mask != 0 {
         places = [place(lanes[mask.trailing_zeros() as usize]) as u32; 32];
         for lane in lanes_of(mask) {
             let at = place(lanes[lane as usize]);
-            all |= at;
+            own.add(at);
             places[lane as usize] = at as u32;
         }
     }
-    (Plane(places), all)
+    (bits.some, bits.all) = (bits.some | own.some, bits.all & own.all);
+    Plane(places)
 }
 
 impl Interval {
@@ -137,7 +155,7 @@ impl Interval {
     pub(crate) fn clear(&mut self) {
         self.forget();
         self.writes.fill(0);
-        (self.open, self.whole, self.news) = (false, 0, 0..0);
+        (self.open, self.whole, self.news) = (false, 0..0, 0..0);
     }
 
     fn forget(&mut self) {
@@ -158,7 +176,7 @@ impl Interval {
     ) -> Fate {
         let bytes = access.bytes;
         let kept = (self.masks.len(), self.planes.len());
-        let (uniform, last) = match self.places(access, begin, masks) {
+        let (uniform, words) = match self.places(access, begin, masks) {
             Ok(kept) => kept,
             Err(fate) => {
                 self.planes.truncate(kept.1);
@@ -169,7 +187,11 @@ impl Interval {
         self.kept.push(Kept { who, time, access: kind, bytes, warps: masks.len(), uniform });
         let free = match kind {
             // Mostly all was written before the last barrier.
-            Access::Load if !self.written && last < self.whole => true,
+            Access::Load
+                if !self.written && self.whole.start <= words.start && words.end <= self.whole.end =>
+            {
+                true
+            }
             Access::Load => self.read((rows, extras), kept),
             Access::Store => {
                 self.note_reads();
@@ -188,53 +210,51 @@ impl Interval {
         Fate::Closes
     }
 
-    /// Keeps the places of all warps. The place of all lanes, if it is one, and all bits that some place has; or why it is not kept.
+    /// Keeps the places of all warps. The place of all lanes, if it is one, and words that none is before and none is behind; or what
+    /// becomes of the access.
     #[inline(always)]
     fn places(
         &mut self,
         access: &PackAccess<'_>,
         begin: u64,
         masks: &[u32],
-    ) -> Result<(Option<u32>, usize), Fate> {
+    ) -> Result<(Option<u32>, Range<usize>), Fate> {
         let bytes = u64::from(access.bytes);
-        let mut all = 0;
+        let mut of = Bits::NONE;
         if self.kept.len() == ACCESSES || self.planes.len() + masks.len() > PLANES {
             return Err(fate(access, begin, masks));
         }
         let uniform = match access.addresses {
             PackAddresses::Uniform(address) => {
-                all = address.wrapping_sub(begin);
-                Some(all as u32)
+                of.add(address.wrapping_sub(begin));
+                Some(of.some as u32)
             }
             PackAddresses::Narrow(planes, offset) => {
                 for (plane, &mask) in planes.iter().zip(masks) {
                     let place = |address: u32| u64::from(address.wrapping_add(offset)).wrapping_sub(begin);
-                    let (plane, bits) = places_of(&plane.0, mask, place);
-                    self.planes.push(plane);
-                    all |= bits;
+                    self.planes.push(places_of(&plane.0, mask, &mut of, place));
                 }
                 None
             }
             PackAddresses::Wide(planes, offset) => {
                 let offset = offset.wrapping_sub(begin);
                 for (plane, &mask) in planes.iter().zip(masks) {
-                    let (plane, bits) = places_of(&plane.0, mask, |address| address.wrapping_add(offset));
-                    self.planes.push(plane);
-                    all |= bits;
+                    self.planes
+                        .push(places_of(&plane.0, mask, &mut of, |address| address.wrapping_add(offset)));
                 }
                 None
             }
         };
-        if all >= REACH || all & (bytes - 1) != 0 {
+        if of.some >= REACH || of.some & (bytes - 1) != 0 {
             return Err(fate(access, begin, masks));
         }
-        let last = (all | (bytes - 1)) as usize / GRANULE as usize;
-        if last >= self.writes.len() {
-            let words = (last + 1).next_power_of_two().max(256);
+        let behind = (of.some | (bytes - 1)) as usize / GRANULE as usize + 1;
+        if behind > self.writes.len() {
+            let words = behind.next_power_of_two().max(256);
             self.writes.resize(words, 0);
             self.reads.resize(words, 0);
         }
-        Ok((uniform, last))
+        Ok((uniform, (of.all / GRANULE) as usize..behind))
     }
 
     /// The last of the accesses that are kept reads: whether nobody else has written what it reads, and somebody has.
@@ -263,13 +283,19 @@ impl Interval {
             if mask == 0 {
                 continue;
             }
-            if mask == !0 && count == 1 && is_dense(places) {
-                let (mut free, mut unwritten) = (true, false);
-                for (own, &stamp) in (begin..).zip(&writes[word_of(places[0])..][..32]) {
-                    free &= is_free(stamp, first, own);
-                    unwritten |= stamp == 0;
+            if mask == !0 && count == 1 {
+                let mut free = true;
+                let mut look = |own, stamp| free &= is_free(stamp, first, own) & (stamp != 0);
+                match is_dense(places) {
+                    true => {
+                        let stamps = &writes[word_of(places[0])..][..32];
+                        (begin..).zip(stamps).for_each(|(own, &stamp)| look(own, stamp));
+                    }
+                    false => {
+                        (begin..).zip(places).for_each(|(own, &place)| look(own, writes[word_of(place)]));
+                    }
                 }
-                if free && !unwritten {
+                if free {
                     continue;
                 }
             }
@@ -369,8 +395,10 @@ impl Interval {
             let (start, end) = (word_of(least), word_of(greatest) + count);
             *news = if news.end == 0 { start..end } else { news.start.min(start)..news.end.max(end) };
         }
-        let whole = self.writes[self.whole..].iter().take_while(|stamp| **stamp != 0).count();
-        self.whole += whole;
+        let whole = if self.whole.end == 0 { self.news.start..self.news.start } else { self.whole.clone() };
+        let before = self.writes[..whole.start].iter().rev().take_while(|stamp| **stamp != 0).count();
+        let behind = self.writes[whole.end..].iter().take_while(|stamp| **stamp != 0).count();
+        self.whole = whole.start - before..whole.end + behind;
         all
     }
 }

@@ -35,6 +35,9 @@ const SECTIONS: usize = 64;
 /// Readers of a location since it was written.
 const READERS: usize = 64;
 
+/// Writes of a location that are told apart: who comes behind more of them comes behind everything.
+const WRITES: u32 = 1 << 10;
+
 /// What a thread does to a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deed {
@@ -147,6 +150,7 @@ struct Location {
     /// What those know who have written there, and who have read since: threads, when, and what they knew.
     written: Knowledge,
     readers: Vec<((u32, u16, u32), Time, Knowledge)>,
+    writes: u32,
     /// `None` until the first operation.
     lock: Option<Box<Lock>>,
     plain: bool,
@@ -310,10 +314,15 @@ impl Location {
 
     /// Lanes have written. Those who add where others add do not come after one another, so what they know is added.
     fn note_writer(&mut self, (cta, warp, lanes): (u32, u16, u32), time: Time, knowledge: &Knowledge) {
+        self.readers.clear();
+        self.writes = self.writes.saturating_add(1);
+        if self.writes > WRITES {
+            self.written = Knowledge::all_until(time);
+            return;
+        }
         let mut written = knowledge.of_all_that_happened();
         written.learn(cta, warp, lanes, time);
         self.written.join(&written);
-        self.readers.clear();
     }
 }
 
