@@ -26,10 +26,9 @@ pub(crate) fn draws(module: &Module, function: FuncId) -> Vec<u32> {
 
 /// Where the number goes, if an instruction may draw a ticket.
 fn drawn_by(instruction: &Instruction) -> Option<RegId> {
-    match &instruction.op {
-        Op::Atom(atom) if atom.op == AtomOp::Add && instruction.guard.is_none() => atom.d.0,
-        _ => None,
-    }
+    let Op::Atom(atom) = &instruction.op else { return None };
+    let draws = atom.op == AtomOp::Add && instruction.guard.is_none();
+    atom.d.0.filter(|_| draws)
 }
 
 /// Whether the number in a register is nothing but a ticket.
@@ -83,8 +82,11 @@ fn is_ticket<'i, I: Iterator<Item = &'i Instruction>>(ticket: RegId, instruction
                 }
                 turns.extend(compare.p.0);
             } else if let Op::St(store) = &instruction.op {
+                // The next number goes where a turn is looked for, and nowhere else.
+                let looks = |other: &Instruction| matches!(&other.op, Op::Ld(load) if load.order != Order::Weak && load.a == store.a);
                 let names = |register: &RegId| copies.contains(register) || others.contains(register);
-                if matches!(&store.a.base, AddressBase::Register(register) if names(register)) {
+                let computed = matches!(&store.a.base, AddressBase::Register(register) if names(register));
+                if store.order == Order::Weak || computed || !instructions().any(looks) {
                     return false;
                 }
             } else {
