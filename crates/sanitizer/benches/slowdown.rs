@@ -4,7 +4,7 @@
 //! Each round runs a kernel in all three ways, one after the other, so that whatever else the host does strikes all of
 //! them; medians of the rounds, and of their ratios. What one thread does is measured in its processor time, which a busy
 //! host distorts less, where the host tells it (Linux); the rest by the clock. Words on the command line choose kernels;
-//! with `profile` among them launches are only made with checks.
+//! with `profile` among them launches are only made with checks, with `predict` with those that look into locks.
 
 use bench_kernels::{Bench, Case};
 use sanitizer::{Sanitizer, Shape, Suppressions};
@@ -176,8 +176,8 @@ impl Program {
 }
 
 /// A launch with all checks, in the background or not; what they find must be nothing.
-fn checked(bench: &Bench, case: &Case, in_background: bool) {
-    let checks = "all".parse().expect("the name of all checks");
+fn checked(bench: &Bench, case: &Case, checks: &str, in_background: bool) {
+    let checks = checks.parse().expect("names of checks");
     let mut sanitizer = Sanitizer::new(checks, Suppressions::default());
     if in_background {
         sanitizer = sanitizer.in_background();
@@ -225,17 +225,18 @@ struct Round {
 }
 
 /// Launches with checks alone, for profilers.
-fn profile(bench: &Bench, prepared: &Prepared) {
-    let own = median((0..ROUNDS).map(|_| time(|| checked(bench, prepared.begin(bench), false)).1).collect());
-    println!("{}: {:.3} ms, checked", prepared.case.kernel, own * 1e3);
+fn profile(bench: &Bench, prepared: &Prepared, checks: &str) {
+    let run = || checked(bench, prepared.begin(bench), checks, false);
+    let own = median((0..ROUNDS).map(|_| time(run).1).collect());
+    println!("{}: {:.3} ms, checked for {checks}", prepared.case.kernel, own * 1e3);
 }
 
 fn measure(bench: &Bench, prepared: &Prepared, threads: usize) {
     let rounds: Vec<Round> = (0..ROUNDS)
         .map(|_| {
             let (_, alone) = time(|| _ = bench.run(prepared.begin(bench), None));
-            let (_, own) = time(|| checked(bench, prepared.begin(bench), false));
-            let (checked_by_clock, _) = time(|| checked(bench, prepared.begin(bench), true));
+            let (_, own) = time(|| checked(bench, prepared.begin(bench), "all", false));
+            let (checked_by_clock, _) = time(|| checked(bench, prepared.begin(bench), "all", true));
             let (all, _) = time(|| _ = bench.run_on(threads, prepared.begin(bench), None));
             Round { alone, checked: own, checked_by_clock, all }
         })
@@ -255,12 +256,19 @@ fn measure(bench: &Bench, prepared: &Prepared, threads: usize) {
 
 fn main() {
     let mut chosen: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let all = chosen.len();
-    chosen.retain(|word| word != "profile");
-    let only_checked = chosen.len() < all;
+    let mut told = |word: &str| {
+        let all = chosen.len();
+        chosen.retain(|chosen| chosen != word);
+        chosen.len() < all
+    };
+    let only_checked = match (told("profile"), told("predict")) {
+        (_, true) => Some("locks,predict"),
+        (true, false) => Some("all"),
+        (false, false) => None,
+    };
     let measure = |bench: &Bench, prepared: &Prepared, threads| match only_checked {
-        true => profile(bench, prepared),
-        false => measure(bench, prepared, threads),
+        Some(checks) => profile(bench, prepared, checks),
+        None => measure(bench, prepared, threads),
     };
     let wanted = |kernel: &str| chosen.is_empty() || chosen.iter().any(|word| word == kernel);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

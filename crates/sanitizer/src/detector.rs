@@ -16,7 +16,7 @@ use crate::report::{Checks, Misuse, Reports};
 use crate::runs::Run;
 use crate::shadow::{Cell, Entry, Extras, GRANULE, Location};
 use crate::site::{Action, DRIVER_READ, Site, SiteId, Sites};
-use crate::state::{Block, Failure, Group, Launch, Reason, Seen, Swap, Warp, with_own};
+use crate::state::{Block, Blocks, Failure, Group, Launch, Reason, Seen, Swap, Warp, with_own};
 use crate::trail::{Record, Step, Trails};
 use machine::fault::Access;
 use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, TENSOR_MEMORY, WINDOW_SIZE};
@@ -33,7 +33,7 @@ pub(crate) struct Detector {
     pub(crate) sites: Sites,
     pub(crate) modules: Vec<Arc<Checked<Module>>>,
     pub(crate) launches: Vec<Launch>,
-    pub(crate) blocks: FxHashMap<u32, Block>,
+    pub(crate) blocks: Blocks,
     pub(crate) global: Global,
     pub(crate) extras: Extras,
     pub(crate) time: Time,
@@ -81,7 +81,7 @@ pub(crate) enum Target {
 }
 
 /// Some lanes of a warp that execute an instruction.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Who {
     pub(crate) launch: usize,
     pub(crate) block: [u32; 3],
@@ -105,13 +105,12 @@ impl Detector {
     /// The block of a launch.
     pub(crate) fn block(&mut self, launch: usize, index: [u32; 3]) -> &mut Block {
         let launch = &self.launches[launch];
-        let home = launch.home(index);
-        self.blocks.entry(home.cta).or_insert_with(|| Block::new(home, launch.threads, &launch.knowledge))
+        self.blocks.of(launch.home(index), launch)
     }
 
     pub(crate) fn warp(&mut self, who: Who) -> &mut Warp {
         let block = self.block(who.launch, who.block);
-        block.alike = false;
+        block.tell_apart();
         &mut block.warps[usize::from(who.warp)]
     }
 
@@ -193,8 +192,7 @@ impl Detector {
 
     /// A CTA is done: what its mbarrier objects were told of beyond what was announced stays.
     pub(crate) fn judge_bytes(&mut self, launch: usize, cta: u32) {
-        let told =
-            self.blocks.get_mut(&cta).map(|block| std::mem::take(&mut block.bytes)).unwrap_or_default();
+        let told = self.blocks.get_mut(cta).map(|block| std::mem::take(&mut block.bytes)).unwrap_or_default();
         let mut told: Vec<_> = told.into_iter().filter(|(_, (bytes, _))| *bytes < 0).collect();
         told.sort_unstable_by_key(|(address, _)| *address);
         for (_, (bytes, lanes)) in told {
@@ -258,6 +256,7 @@ impl Detector {
 
     /// An access of lanes one after the other; the first one's is at the target.
     pub(crate) fn touch_run(&mut self, who: Who, by: &Accessor<'_>, target: Target, run: Run) {
+        self.close_interval_of(target);
         let Self { blocks, global, extras, sites, launches, locks, .. } = self;
         let mut checker = Checker::new(extras, sites, launches);
         checker.locks = locks.as_deref();
@@ -266,10 +265,7 @@ impl Detector {
             // Nothing is there: the access will fault.
             Target::Global(address) if address >= SHARED_WINDOW => return,
             Target::Shared(cta, place) => {
-                let block = match blocks.get_mut(&cta) {
-                    Some(block) => block,
-                    None => block_of(blocks, launches, cta),
-                };
+                let block = blocks.of_number(cta, launches);
                 let run = Run { address: place, ..run };
                 checker.run(block.rows(place, run.end()), &run, by);
             }
@@ -308,7 +304,7 @@ impl Detector {
 
     /// The block with a number; its launch must be under way.
     pub(crate) fn block_of(&mut self, cta: u32) -> &mut Block {
-        block_of(&mut self.blocks, &self.launches, cta)
+        self.blocks.of_number(cta, &self.launches)
     }
 
     /// A weak access of lanes to one range, for what is not a load or store of each lane.
@@ -568,6 +564,7 @@ impl Detector {
     }
 
     fn with_cell<T>(&mut self, target: Target, act: impl FnOnce(&mut Extras, &mut Cell) -> T) -> Option<T> {
+        self.close_interval_of(target);
         let Self { blocks, global, extras, sites, launches, .. } = self;
         let (row, at) = match target {
             Target::Private => return None,
@@ -576,7 +573,7 @@ impl Detector {
                 (global.row(address), address)
             }
             Target::Shared(cta, place) => {
-                let block = block_of(blocks, launches, cta);
+                let block = blocks.of_number(cta, launches);
                 (&mut block.rows(place, place + GRANULE)[0], place)
             }
         };
@@ -606,6 +603,7 @@ impl Detector {
         // What it does comes later than anything that it knows.
         self.tick();
         launch.began = self.time;
+        launch.intervals.possible = self.locks.is_none() && !self.sites.are_asynchronous(launch.module);
         self.launches.push(launch);
         self.launches.len() - 1
     }
@@ -613,8 +611,7 @@ impl Detector {
     /// A launch is over.
     pub(crate) fn end(&mut self, launch: usize) {
         let (first, count) = (self.launches[launch].first, self.launches[launch].ctas());
-        let left: Vec<u32> =
-            self.blocks.keys().copied().filter(|&cta| cta >= first && cta - first < count).collect();
+        let left = self.blocks.among(first, count);
         left.into_iter().for_each(|cta| self.block_done(cta));
         self.launches[launch].ended = Some(self.time);
         self.tick();
@@ -625,11 +622,8 @@ impl Detector {
         if let Some(locks) = &mut self.locks {
             locks.cta_done(cta, self.time);
         }
-        if let Some(block) = self.blocks.remove(&cta) {
-            for mut row in block.shared {
-                self.extras.release_row(&mut row);
-            }
-        }
+        let Self { blocks, extras, .. } = self;
+        blocks.end(cta, |row| extras.release_row(row));
     }
 
     /// What a launch knows that comes after everything so far.
@@ -712,19 +706,6 @@ pub(crate) fn begin_of_own(launch: &Launch, space: SpaceKind) -> Option<u64> {
         SpaceKind::Generic if launch.cluster == [1; 3] => Some(SHARED_WINDOW),
         _ => None,
     }
-}
-
-/// The block with a number; its launch must be under way.
-pub(crate) fn block_of<'b>(
-    blocks: &'b mut FxHashMap<u32, Block>,
-    launches: &[Launch],
-    cta: u32,
-) -> &'b mut Block {
-    blocks.entry(cta).or_insert_with(|| {
-        let at = launches.partition_point(|launch| launch.first <= cta).saturating_sub(1);
-        let launch = &launches[at];
-        Block::new(launch.home(launch.block_of(cta)), launch.threads, &launch.knowledge)
-    })
 }
 
 /// The lanes of a mask.

@@ -10,6 +10,7 @@ use crate::runs::each_lane;
 use crate::shadow::{Entry, GRANULE};
 use crate::site::{Action, Site};
 use crate::state::Group;
+use crate::tickets;
 use machine::fault::Access;
 use machine::inspect::State;
 use machine::memory::{SHARED_WINDOW, SpaceKind};
@@ -146,6 +147,7 @@ impl Detector {
             Access::Load => Deed::Load,
             Access::Store => Deed::Store,
             Access::Atomic if site.exchanges => Deed::Exchange,
+            Access::Atomic if self.draws(site) => Deed::Draw,
             Access::Atomic => Deed::Atomic,
         };
         for (lanes, address) in each_lane(access.addresses, mask) {
@@ -154,6 +156,17 @@ impl Detector {
             let what = (deed, found[lane as usize]);
             self.strong_deed(who, site, (target, access.bytes.into()), lane, what);
         }
+    }
+
+    /// Whether an instruction draws tickets.
+    fn draws(&mut self, site: &Site) -> bool {
+        let Self { locks, modules, .. } = self;
+        let (Some(locks), Some(module)) = (locks, modules.get(site.module as usize)) else { return false };
+        let of_function = locks
+            .draws
+            .entry((site.module, site.function))
+            .or_insert_with(|| tickets::draws(module, site.function));
+        of_function.binary_search(&site.instruction).is_ok()
     }
 
     /// A compare-and-swap has been decided.
@@ -199,7 +212,7 @@ impl Detector {
             }
             Outcome::Gave => locks.give(key, thread, (who.site, now), &mut known),
             Outcome::Tried => locks.has_tried(thread, key),
-            Outcome::Looked => {}
+            Outcome::Looked | Outcome::Drew => {}
             Outcome::Plain => locks.come_to(key, deed, &mut known),
         }
         self.make_known(who, lane, known);

@@ -18,12 +18,13 @@
 //! | `site` | what an instruction is to the memory model |
 //! | `runs` | which lanes access memory one after the other |
 //! | `shadow`, `pool`, `row`, `words`, `readers`, `half_rows`, `reads`, `global` | who accessed every byte last |
+//! | `interval` | shared memory between two barriers of a CTA |
 //! | `state` | threads, CTAs, launches |
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
 //! | `detector`, `weak`, `scattered`, `listed`, `strong`, `counters` | accesses of warps; those without an order, reads that can wait, the usual ones with one |
 //! | `order` | fences, barriers, mbarriers |
 //! | `copies`, `products`, `told` | asynchronous copies; registers of `wgmma`; accesses that no instruction names by an address for each lane |
-//! | `locks`, `guarded`, `predict`, `candidates` | locks and critical sections; accesses of who holds some; what follows for other orders |
+//! | `locks`, `tickets`, `guarded`, `predict`, `candidates` | locks and critical sections; accesses of who holds some; what follows for other orders |
 //! | `detectors`, `queue` | who is told; the same on a host thread of its own |
 //! | `heap` | allocations, use after free, leaks |
 //! | `diagnose`, `litmus`, `trail`, `report`, `suppress` | what people are told |
@@ -44,6 +45,7 @@ mod global;
 mod guarded;
 mod half_rows;
 mod heap;
+mod interval;
 mod knowledge;
 mod listed;
 mod litmus;
@@ -68,6 +70,7 @@ mod site;
 mod state;
 mod strong;
 mod suppress;
+mod tickets;
 mod told;
 mod trail;
 mod weak;

@@ -2,7 +2,8 @@
 //!
 //! A location is a lock for as long as all that is done to it looks like one: a thread that finds it free changes it by a
 //! compare-and-swap or an exchange; until the same thread puts the value of a free lock back, whoever else tries leaves it as it
-//! is. What was found there tells; of an operation that has not been executed yet the next one at the location tells. A thread
+//! is. A word that tells whose turn it is, is one for those who have drawn [tickets](crate::tickets): it is taken by who reads its own
+//! number there. What was found there tells; of an operation that has not been executed yet the next one at the location tells. A thread
 //! that has tried in vain may do nothing but try again, else what it does depends on who had the lock. Locations that are no locks,
 //! and those that are found to be none, order their threads as values do: who reads comes after who wrote.
 //!
@@ -18,6 +19,7 @@ use crate::knowledge::Knowledge;
 use crate::observed::Thread;
 use crate::site::SiteId;
 use machine::fault::Access;
+use ptx::module::FuncId;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,6 +35,9 @@ const SECTIONS: usize = 64;
 /// Readers of a location since it was written.
 const READERS: usize = 64;
 
+/// Writes of a location that are told apart: who comes behind more of them comes behind everything.
+const WRITES: u32 = 1 << 10;
+
 /// What a thread does to a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deed {
@@ -41,6 +46,8 @@ pub(crate) enum Deed {
     /// A compare-and-swap, and whether it has changed the location.
     Swap(bool),
     Exchange,
+    /// An addition that draws a [ticket](crate::tickets), as far as the text tells.
+    Draw,
     /// Any other atomic operation.
     Atomic,
 }
@@ -51,7 +58,7 @@ impl Deed {
         match self {
             Self::Load | Self::Swap(false) => Access::Load,
             Self::Store => Access::Store,
-            Self::Swap(true) | Self::Exchange | Self::Atomic => Access::Atomic,
+            Self::Swap(true) | Self::Exchange | Self::Draw | Self::Atomic => Access::Atomic,
         }
     }
 }
@@ -66,6 +73,8 @@ pub(crate) enum Outcome {
     Tried,
     /// It has the lock, and looked at it.
     Looked,
+    /// It drew a ticket.
+    Drew,
     /// The location is no lock.
     Plain,
 }
@@ -114,6 +123,8 @@ pub(crate) struct Lock {
     free: Option<u64>,
     expected: Expected,
     holder: Option<Thread>,
+    /// Where the tickets are drawn from, of a lock that goes by these.
+    counter: Option<u64>,
     released: Knowledge,
     /// By word, and of sections that have accessed too many.
     ends: FxHashMap<u64, Ends>,
@@ -126,15 +137,26 @@ pub(crate) struct Lock {
     shared: bool,
 }
 
+/// A ticket that a thread has drawn, and whose turn has not come.
+#[derive(Clone, Copy, Debug)]
+struct Ticket {
+    counter: u64,
+    number: u64,
+}
+
 /// A location that strong operations access.
 #[derive(Clone, Debug, Default)]
 struct Location {
     /// What those know who have written there, and who have read since: threads, when, and what they knew.
     written: Knowledge,
     readers: Vec<((u32, u16, u32), Time, Knowledge)>,
+    writes: u32,
     /// `None` until the first operation.
     lock: Option<Box<Lock>>,
     plain: bool,
+    /// How many tickets were drawn from it, if that is all that was done to it, and where its turns are told.
+    drawn: u32,
+    turns: Option<u64>,
 }
 
 /// All locks, and who holds them.
@@ -147,6 +169,10 @@ pub(crate) struct Locks {
     over: FxHashMap<Thread, VecDeque<Section>>,
     /// Who has tried in vain, or looked, and done nothing since.
     tries: FxHashMap<Thread, u64>,
+    /// Who has drawn a ticket, and waits.
+    tickets: FxHashMap<Thread, Ticket>,
+    /// By module and function the instructions that draw tickets.
+    pub(crate) draws: FxHashMap<(u32, FuncId), Vec<u32>>,
     /// What compare-and-swaps have found that are not decided yet.
     pub(crate) found: FxHashMap<(u32, u16), Box<[Option<u64>; 32]>>,
     /// Launches in which a thread has held two locks at once.
@@ -161,6 +187,7 @@ impl Lock {
             free: None,
             expected: Expected::Any,
             holder: None,
+            counter: None,
             released: Knowledge::default(),
             ends: FxHashMap::default(),
             others: Ends::default(),
@@ -173,7 +200,12 @@ impl Lock {
     }
 
     /// What a thread does to it that finds a value there, if that is known; `None` if no lock is treated so.
-    fn deed(&mut self, thread: Thread, deed: Deed, found: Option<u64>) -> Option<Outcome> {
+    fn deed(
+        &mut self,
+        thread: Thread,
+        (deed, found): (Deed, Option<u64>),
+        ticket: Option<Ticket>,
+    ) -> Option<Outcome> {
         if let Some(found) = found {
             let right = match self.expected {
                 Expected::Any => true,
@@ -187,7 +219,15 @@ impl Lock {
         }
         let own = self.holder == Some(thread);
         match (self.holder, deed) {
-            (None, Deed::Swap(true) | Deed::Exchange) => {
+            (None, Deed::Load) if ticket.is_some_and(|ticket| found == Some(ticket.number)) => {
+                if self.free.is_some() {
+                    return None;
+                }
+                self.counter = ticket.map(|ticket| ticket.counter);
+                self.holder = Some(thread);
+                Some(Outcome::Took)
+            }
+            (None, Deed::Swap(true) | Deed::Exchange) if self.counter.is_none() => {
                 let found = found?;
                 if self.free.is_some_and(|free| free != found) {
                     return None;
@@ -197,15 +237,19 @@ impl Lock {
                 Some(Outcome::Took)
             }
             (Some(_), Deed::Store | Deed::Swap(true) | Deed::Exchange | Deed::Atomic) if own => {
-                self.expected = self.free.map_or(Expected::Any, Expected::Is);
+                self.expected = match (self.counter, found) {
+                    (Some(_), Some(turn)) => Expected::Is(turn.wrapping_add(1)),
+                    (Some(_), None) => return None,
+                    (None, _) => self.free.map_or(Expected::Any, Expected::Is),
+                };
                 self.holder = None;
                 Some(Outcome::Gave)
             }
             (Some(_), Deed::Load | Deed::Swap(false)) if own => Some(Outcome::Looked),
             (_, Deed::Load | Deed::Swap(false)) | (Some(_), Deed::Exchange) => Some(Outcome::Tried),
-            (None, Deed::Store | Deed::Atomic) | (Some(_), Deed::Store | Deed::Swap(true) | Deed::Atomic) => {
-                None
-            }
+            (None, Deed::Store | Deed::Atomic | Deed::Swap(true) | Deed::Exchange)
+            | (Some(_), Deed::Store | Deed::Swap(true) | Deed::Atomic)
+            | (_, Deed::Draw) => None,
         }
     }
 
@@ -270,10 +314,15 @@ impl Location {
 
     /// Lanes have written. Those who add where others add do not come after one another, so what they know is added.
     fn note_writer(&mut self, (cta, warp, lanes): (u32, u16, u32), time: Time, knowledge: &Knowledge) {
+        self.readers.clear();
+        self.writes = self.writes.saturating_add(1);
+        if self.writes > WRITES {
+            self.written = Knowledge::all_until(time);
+            return;
+        }
         let mut written = knowledge.of_all_that_happened();
         written.learn(cta, warp, lanes, time);
         self.written.join(&written);
-        self.readers.clear();
     }
 }
 
@@ -295,16 +344,67 @@ impl Locks {
         (deed, found): (Deed, Option<u64>),
         now: Time,
     ) -> Outcome {
+        let ticket = self.ticket(thread, key);
         let location = self.location(key);
         if location.plain {
             return Outcome::Plain;
         }
+        if location.drawn > 0 || deed == Deed::Draw {
+            return self.draw(key, thread, (deed, found), now);
+        }
         let lock = location.lock.get_or_insert_with(|| Box::new(Lock::new()));
-        if let Some(outcome) = lock.deed(thread, deed, found) {
-            return outcome;
+        match lock.deed(thread, (deed, found), ticket) {
+            Some(Outcome::Took) if deed == Deed::Load => {
+                if let Some(Ticket { counter, .. }) = self.tickets.remove(&thread) {
+                    self.location(counter).turns = Some(key);
+                }
+                Outcome::Took
+            }
+            Some(outcome) => outcome,
+            None => {
+                self.is_no_lock(key, now);
+                Outcome::Plain
+            }
+        }
+    }
+
+    /// The ticket of a thread, if its turn may be told at a location.
+    fn ticket(&mut self, thread: Thread, key: u64) -> Option<Ticket> {
+        let ticket = *self.tickets.get(&thread)?;
+        let turns = self.location(ticket.counter).turns;
+        turns.is_none_or(|turns| turns == key).then_some(ticket)
+    }
+
+    /// A thread does something to a location from which tickets are drawn, or draws the first one.
+    fn draw(&mut self, key: u64, thread: Thread, (deed, found): (Deed, Option<u64>), now: Time) -> Outcome {
+        let location = self.location(key);
+        match found {
+            Some(number)
+                if deed == Deed::Draw && location.lock.is_none() && !self.tickets.contains_key(&thread) =>
+            {
+                self.location(key).drawn += 1;
+                self.tickets.insert(thread, Ticket { counter: key, number });
+                Outcome::Drew
+            }
+            _ => {
+                self.is_no_counter(key, now);
+                Outcome::Plain
+            }
+        }
+    }
+
+    /// Not all that draw from a location wait for their turns.
+    fn is_no_counter(&mut self, key: u64, now: Time) {
+        let location = self.location(key);
+        location.plain = true;
+        if std::mem::take(&mut location.drawn) > 0 {
+            location.written = Knowledge::all_until(now);
+            let turns = location.turns.take();
+            self.tickets.retain(|_, ticket| ticket.counter != key);
+            self.mistaken.insert(key);
+            turns.into_iter().for_each(|turns| self.is_no_lock(turns, now));
         }
         self.is_no_lock(key, now);
-        Outcome::Plain
     }
 
     /// A location is found to be no lock.
@@ -312,7 +412,7 @@ impl Locks {
         let location = self.location(key);
         location.plain = true;
         let Some(lock) = location.lock.take() else { return };
-        if lock.free.is_some() {
+        if lock.free.is_some() || lock.counter.is_some() {
             // What was done to it as to a lock is not remembered as what is done to a value.
             location.written = Knowledge::all_until(now);
         }
@@ -321,6 +421,9 @@ impl Locks {
         }
         if let Some(holder) = lock.holder {
             self.drop_section(holder, key);
+        }
+        if let Some(counter) = lock.counter {
+            self.is_no_counter(counter, now);
         }
     }
 
@@ -516,6 +619,10 @@ impl Locks {
         for thread in left {
             self.go_on(thread, None, now);
         }
+        let drawn =
+            self.tickets.iter().filter(|(thread, _)| thread.0 == cta).map(|(_, ticket)| ticket.counter);
+        let drawn: FxHashSet<u64> = drawn.collect();
+        drawn.into_iter().for_each(|counter| self.is_no_counter(counter, now));
     }
 
     /// A launch of these CTAs is over, and whether others are under way.
@@ -523,7 +630,7 @@ impl Locks {
         self.over.retain(|thread, _| !ctas.contains(&thread.0));
         self.found.retain(|(cta, _), _| !ctas.contains(cta));
         if alone {
-            *self = Self::default();
+            *self = Self { draws: std::mem::take(&mut self.draws), ..Self::default() };
         }
     }
 }

@@ -214,6 +214,9 @@ impl Detector {
         self.step(who, lanes.mask, Step::Barrier(number), self.time);
         let time = self.time;
         let block = self.block(launch, lanes.block);
+        if !waits {
+            block.tell_apart();
+        }
         let warp = &mut block.warps[usize::from(who.warp)];
         // Those who wait do nothing before they are let go, and learn nothing.
         let known = (!waits).then(|| warp.knowledge(lanes.mask));
@@ -235,37 +238,22 @@ impl Detector {
         let mut arrivals = std::mem::take(block.barriers.entry(number).or_default());
         let cta = block.home.cta;
         let mut masks = [0; WARPS];
-        let mut all: Option<Knowledge> = None;
         for arrival in &arrivals {
             masks[usize::from(arrival.warp)] |= arrival.mask;
-            let warp = &block.warps[usize::from(arrival.warp)];
-            let of_waiting = warp.known(if arrival.known.is_none() { arrival.mask } else { 0 });
-            for known in arrival.known.iter().chain(of_waiting) {
-                match &mut all {
-                    // Most know what the others know.
-                    Some(all) => all.join(known),
-                    None => all = Some(known.clone()),
-                }
-            }
         }
         let masks = &masks[..block.warps.len()];
-        let Some(mut all) = all else { return };
         let everyone = masks.iter().enumerate().all(|(w, &mask)| mask == Block::lanes_of(threads, w as u16));
-        let waiting = arrivals.iter().all(|arrival| arrival.waits);
-        if everyone && waiting {
-            all.learn_cta(cta, time);
-        } else {
-            for arrival in &arrivals {
-                all.learn(cta, arrival.warp, arrival.mask, arrival.time);
-            }
+        let everyone = everyone && arrivals.iter().all(|arrival| arrival.waits);
+        match block.alike && everyone {
+            // What all know, one of them knows for all.
+            true => block.warps[0].groups[0].knowledge.learn_cta(cta, time),
+            false => block.meet(&arrivals, everyone, time),
         }
-        for arrival in arrivals.iter().filter(|arrival| arrival.waits) {
-            let warp = &mut block.warps[usize::from(arrival.warp)];
-            warp.update(arrival.mask, |group| group.knowledge = all.clone());
-            warp.merge();
-        }
-        block.alike = everyone && waiting && block.warps.iter().all(|warp| warp.groups.len() == 1);
+        let alike = block.alike;
         self.tick();
+        if alike && self.launches[launch].has_intervals() {
+            self.block(launch, index).interval.begin();
+        }
         if self.checks.sync {
             self.judge_barrier(launch, number, &arrivals, masks);
         }

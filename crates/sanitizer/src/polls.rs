@@ -77,13 +77,14 @@ impl Detector {
         bytes: u32,
         mut act: impl FnMut(&mut Extra) -> Option<Poll>,
     ) -> Option<Poll> {
+        self.close_interval_of(target);
         let Self { blocks, global, extras, .. } = self;
         let (row, at): (&mut Row, u64) = match target {
             Target::Private => return None,
             Target::Global(address) if global.is_listed(Global::page_of(address)) => return None,
             Target::Global(address) => (global.row(address), address),
             Target::Shared(cta, place) => {
-                let rows = &mut blocks.get_mut(&cta)?.shared;
+                let rows = &mut blocks.get_mut(cta)?.shared;
                 (rows.get_mut((place / ROW) as usize)?, place)
             }
         };

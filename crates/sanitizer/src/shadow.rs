@@ -537,6 +537,33 @@ impl Extras {
         }
     }
 
+    /// Whether all bytes of the word at an address are written.
+    pub(crate) fn is_written(&self, row: &Row, address: u64) -> bool {
+        let (number, place) = (row.number(), Row::cell_of(address));
+        if row.is_in_words() {
+            self.words.get(number)[place].is_written()
+        } else if row.is_in_half_rows() {
+            !self.half_rows.get(number)[place / (CELLS / 2)].unwritten
+        } else if row.split == 0 || row.has_readers() {
+            !row.unwritten
+        } else {
+            self.cells(number)[place].unwritten == 0
+        }
+    }
+
+    /// Words of a row count as written.
+    pub(crate) fn have_written(&mut self, row: &mut Row, words: impl Fn(usize) -> bool) {
+        if (0..CELLS).all(&words) {
+            return self.mark_written(row);
+        }
+        for place in (0..CELLS).filter(|place| words(*place)) {
+            let address = place as u64 * GRANULE;
+            if !self.is_written(row, address) {
+                self.with_cell(row, address, |_, cell| cell.unwritten = 0);
+            }
+        }
+    }
+
     /// The cells of the single bytes of a cell, which are made if need be.
     pub(crate) fn bytes_of(&mut self, cell: &mut Cell) -> &mut [Cell; 4] {
         let whole = *cell;

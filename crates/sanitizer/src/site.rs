@@ -233,6 +233,8 @@ pub(crate) struct Sites {
     starts: Vec<Vec<SiteId>>,
     /// For each module, what instructions of functions that multiply matrices are to these.
     steps: Vec<Vec<Option<Arc<[Step]>>>>,
+    /// For each module, whether it has asynchronous operations.
+    asynchronous: Vec<bool>,
 }
 
 impl Default for Sites {
@@ -252,7 +254,7 @@ impl Default for Sites {
             instruction: 0,
         };
         let sites = vec![of_driver(Access::Load), of_driver(Access::Store)];
-        Self { sites, starts: Vec::new(), steps: Vec::new() }
+        Self { sites, starts: Vec::new(), steps: Vec::new(), asynchronous: Vec::new() }
     }
 }
 
@@ -261,6 +263,7 @@ impl Sites {
     pub(crate) fn add(&mut self, module: &Module) -> u32 {
         let number = self.starts.len() as u32;
         let mut starts = Vec::with_capacity(module.functions.len());
+        let mut asynchronous = false;
         for (index, function) in module.functions.iter().enumerate() {
             starts.push(self.sites.len() as SiteId);
             let Some(body) = &function.body else { continue };
@@ -274,6 +277,10 @@ impl Sites {
                 let (order, scope) = (opcode.order().map_or(Order::Weak, Order::from), scope_of(opcode));
                 let action = action_of(opcode, effects, count);
                 let fence = action == Action::Fence;
+                let by_another = |proxy| matches!(proxy, Proxy::Async | Proxy::Tensormap);
+                asynchronous |= effects.asynchronous.is_some()
+                    || effects.groups.is_some()
+                    || effects.memory.iter().any(|effect| by_another(effect.proxy));
                 let reduces = effects.memory.iter().any(|effect| effect.access == isa::Access::Reduce);
                 self.sites.push(Site {
                     action,
@@ -292,6 +299,7 @@ impl Sites {
             }
         }
         self.starts.push(starts);
+        self.asynchronous.push(asynchronous);
         let functions = (0..module.functions.len() as u32).map(FuncId);
         self.steps.push(functions.map(|function| products::steps(module, function)).collect());
         number
@@ -300,6 +308,11 @@ impl Sites {
     /// What the instructions of a function are to its products; `None` if it has none.
     pub(crate) fn steps(&self, module: u32, function: FuncId) -> Option<&Arc<[Step]>> {
         self.steps[module as usize][function.index()].as_ref()
+    }
+
+    /// Whether a module has asynchronous operations, as the driver's copies are.
+    pub(crate) fn are_asynchronous(&self, module: u32) -> bool {
+        self.asynchronous.get(module as usize).is_none_or(|asynchronous| *asynchronous)
     }
 
     /// The site of an instruction.

@@ -1,6 +1,7 @@
 //! Threads as the detector sees them: what lanes know, what they have fenced, read and copied; CTAs and launches.
 
 use crate::clock::{AGENTS, Clock, Time};
+use crate::interval::{Interval, Intervals};
 use crate::knowledge::Knowledge;
 use crate::observed::Thread;
 use crate::products::Products;
@@ -124,6 +125,24 @@ impl Warp {
             source: Vec::new(),
             products: Products::default(),
         }
+    }
+
+    /// Threads begin that know the same as those of the first warp of their CTA, or so much.
+    fn begin(&mut self, knowledge: Option<&Knowledge>) {
+        self.groups.truncate(1);
+        let Group { mask, knowledge: known, fences, seen } = &mut self.groups[0];
+        if let Some(knowledge) = knowledge {
+            *known = knowledge.clone();
+        }
+        (*mask, *fences) = (!0, None);
+        seen.clear();
+        for commits in &mut self.commits {
+            commits.last.clear();
+            commits.forgotten = (0, 0);
+        }
+        (self.exited, self.barrier, self.failures, self.swap) = (0, None, [None; 2], None);
+        self.source.clear();
+        self.products = Products::default();
     }
 
     /// A read of a flag does not synchronise.
@@ -254,9 +273,11 @@ pub(crate) struct Mbarrier {
 pub(crate) struct Block {
     pub(crate) home: Home,
     pub(crate) warps: Vec<Warp>,
-    /// Whether all threads know the same: from a barrier of all of them until one of the warps is changed.
+    /// Whether all threads know the same, which then is what the first warp knows: from a barrier of all of them until one of the
+    /// warps is changed.
     pub(crate) alike: bool,
     pub(crate) shared: Vec<Row>,
+    pub(crate) interval: Interval,
     pub(crate) barriers: FxHashMap<usize, Vec<Arrival>>,
     pub(crate) mbarriers: FxHashMap<u64, Mbarrier>,
     /// Bytes that mbarrier objects have still to be told of, and who has changed that last.
@@ -271,22 +292,143 @@ pub(crate) const WARPS: usize = AGENTS as usize;
 /// The agents of `cp.async` have numbers from [`AGENTS`] on, one a warp. Those of bulk copies follow.
 const BULK_AGENTS: u16 = AGENTS + 32;
 
-impl Block {
-    pub(crate) fn new(home: Home, threads: u32, knowledge: &Knowledge) -> Self {
-        let mut warps = vec![Warp::new(knowledge); threads.div_ceil(32) as usize];
-        if let (Some(last), part @ 1..) = (warps.last_mut(), threads % 32) {
-            last.groups[0].mask = (1 << part) - 1;
+/// The CTAs that have not exited, by number. Those that have keep their memory for the next ones.
+#[derive(Default)]
+pub(crate) struct Blocks {
+    all: FxHashMap<u32, Block>,
+    spare: Vec<Block>,
+}
+
+/// CTAs whose memory is kept, at most.
+const SPARE: usize = 8;
+
+impl Blocks {
+    pub(crate) fn get(&self, cta: u32) -> Option<&Block> {
+        self.all.get(&cta)
+    }
+
+    pub(crate) fn get_mut(&mut self, cta: u32) -> Option<&mut Block> {
+        self.all.get_mut(&cta)
+    }
+
+    /// One of a launch.
+    #[inline(always)]
+    pub(crate) fn of(&mut self, home: Home, launch: &Launch) -> &mut Block {
+        self.all.entry(home.cta).or_insert_with(|| begun(&mut self.spare, home, launch))
+    }
+
+    /// One of which only the number is known; its launch must be under way.
+    #[inline(always)]
+    pub(crate) fn of_number(&mut self, cta: u32, launches: &[Launch]) -> &mut Block {
+        self.all.entry(cta).or_insert_with(|| {
+            let at = launches.partition_point(|launch| launch.first <= cta).saturating_sub(1);
+            let launch = &launches[at];
+            begun(&mut self.spare, launch.home(launch.block_of(cta)), launch)
+        })
+    }
+
+    /// The numbers of some.
+    pub(crate) fn among(&self, first: u32, count: u32) -> Vec<u32> {
+        self.all.keys().copied().filter(|&cta| cta >= first && cta - first < count).collect()
+    }
+
+    /// One is over, and takes what its rows have out of use.
+    pub(crate) fn end(&mut self, cta: u32, release: impl FnMut(&mut Row)) {
+        let Some(mut block) = self.all.remove(&cta) else { return };
+        block.shared.iter_mut().for_each(release);
+        if self.spare.len() < SPARE {
+            self.spare.push(block);
         }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn begun(spare: &mut Vec<Block>, home: Home, launch: &Launch) -> Block {
+    let mut block = spare.pop().unwrap_or_else(|| Block::new(home));
+    block.begin(home, launch);
+    block
+}
+
+impl Block {
+    fn new(home: Home) -> Self {
         Self {
             home,
-            warps,
+            warps: Vec::new(),
             alike: true,
             shared: Vec::new(),
+            interval: Interval::default(),
             barriers: FxHashMap::default(),
             mbarriers: FxHashMap::default(),
             bytes: FxHashMap::default(),
             agents: Vec::new(),
         }
+    }
+
+    /// The threads of a launch begin. Nothing is left of those that were here before.
+    fn begin(&mut self, home: Home, launch: &Launch) {
+        let Self { warps, shared, interval, barriers, mbarriers, bytes, agents, .. } = self;
+        let Launch { threads, ref knowledge, .. } = *launch;
+        warps.truncate(threads.div_ceil(32) as usize);
+        for (number, warp) in (0..).zip(&mut *warps) {
+            // What all know the first one knows for the others.
+            warp.begin(if number == 0 { Some(knowledge) } else { None });
+        }
+        warps.resize_with(threads.div_ceil(32) as usize, || Warp::new(knowledge));
+        if let (Some(last), part @ 1..) = (warps.last_mut(), threads % 32) {
+            last.groups[0].mask = (1 << part) - 1;
+        }
+        shared.clear();
+        interval.clear();
+        if launch.has_intervals() {
+            interval.begin();
+        }
+        barriers.values_mut().for_each(Vec::clear);
+        mbarriers.clear();
+        bytes.clear();
+        agents.clear();
+        (self.home, self.alike) = (home, true);
+    }
+
+    /// Tells each warp what it knows, if one has known it for all.
+    pub(crate) fn tell_apart(&mut self) {
+        if std::mem::take(&mut self.alike)
+            && let [first, others @ ..] = &mut self.warps[..]
+        {
+            let common = &first.groups[0].knowledge;
+            others.iter_mut().for_each(|warp| warp.groups[0].knowledge = common.clone());
+        }
+    }
+
+    /// A barrier lets threads go: who waited knows what all knew that arrived, and their accesses.
+    pub(crate) fn meet(&mut self, arrivals: &[Arrival], everyone: bool, time: Time) {
+        self.tell_apart();
+        let cta = self.home.cta;
+        let mut all: Option<Knowledge> = None;
+        for arrival in arrivals {
+            let warp = &self.warps[usize::from(arrival.warp)];
+            let of_waiting = warp.known(if arrival.known.is_none() { arrival.mask } else { 0 });
+            for known in arrival.known.iter().chain(of_waiting) {
+                match &mut all {
+                    // Most know what the others know.
+                    Some(all) => all.join(known),
+                    None => all = Some(known.clone()),
+                }
+            }
+        }
+        let Some(mut all) = all else { return };
+        match everyone {
+            true => all.learn_cta(cta, time),
+            false => {
+                arrivals.iter().for_each(|arrival| all.learn(cta, arrival.warp, arrival.mask, arrival.time))
+            }
+        }
+        for arrival in arrivals.iter().filter(|arrival| arrival.waits) {
+            let warp = &mut self.warps[usize::from(arrival.warp)];
+            warp.update(arrival.mask, |group| group.knowledge = all.clone());
+            warp.merge();
+        }
+        self.alike = everyone && self.warps.iter().all(|warp| warp.groups.len() == 1);
     }
 
     /// The agent that does the `cp.async` of a warp.
@@ -355,9 +497,15 @@ pub(crate) struct Launch {
     pub(crate) talks: bool,
     /// When it was over.
     pub(crate) ended: Option<Time>,
+    pub(crate) intervals: Intervals,
 }
 
 impl Launch {
+    /// Whether another [interval](crate::interval) is to begin.
+    pub(crate) fn has_intervals(&self) -> bool {
+        self.cluster == [1; 3] && self.intervals.begin()
+    }
+
     /// How many CTAs it has.
     pub(crate) fn ctas(&self) -> u32 {
         self.grid.iter().product()

@@ -76,6 +76,7 @@ impl Detector {
         access: &MemoryAccess<'_>,
         (mask, kind): (u32, Access),
     ) {
+        self.close_interval_for(who, access, mask);
         let bytes = u64::from(access.bytes);
         if site.order != Order::Relaxed || access.bytes != site.element || !matches!(bytes, 4 | 8) {
             for run in Scattered::new(*access.addresses, bytes, mask, kind == Access::Load) {
@@ -124,11 +125,15 @@ impl Detector {
         let counts = access.bytes == 4 && access_kind != Access::Load && !self.records_steps();
         let Self { blocks, global, extras, sites, launches, time, .. } = self;
         let launch = &launches[who.launch];
-        let Some(Block { warps, shared, .. }) = blocks.get_mut(&who.home.cta) else { return (done, mask) };
-        let alike = |group: &&Group| group.mask & mask == mask && group.fences.is_none();
-        let Some(group) = warps[usize::from(who.warp)].groups.iter().find(alike) else { return (done, mask) };
+        let Some(Block { warps, alike, shared, .. }) = blocks.get_mut(who.home.cta) else {
+            return (done, mask);
+        };
+        let together = |group: &&Group| group.mask & mask == mask && group.fences.is_none();
+        let Some(group) = warps[usize::from(who.warp)].groups.iter().find(together) else {
+            return (done, mask);
+        };
         let entry = Entry::of_lanes(*time, who.home.cta, who.warp, mask, who.site);
-        let known = &group.knowledge.generic;
+        let known = if *alike { &warps[0].groups[0].knowledge.generic } else { &group.knowledge.generic };
         let by = Accessor::new(who.home, (who.warp, mask), known, entry, (site, access_kind));
         let kind = Kind::of(site, who.home);
         let mut checker = Checker::new(extras, sites, launches);

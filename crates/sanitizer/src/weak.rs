@@ -4,7 +4,7 @@
 use crate::accessor::Accessor;
 use crate::check::Checker;
 use crate::clock::Clock;
-use crate::detector::{Detector, Target, Who, begin_of_own, block_of, target_of};
+use crate::detector::{Detector, Target, Who, begin_of_own, target_of};
 use crate::global::{Global, PAGE};
 use crate::race::Conflict;
 use crate::row::ROW;
@@ -35,14 +35,14 @@ impl Detector {
         access: &PackAccess<'_>,
         (masks, kind): (&[u32], Access),
     ) {
+        if self.in_interval(who, access, masks, kind) {
+            return;
+        }
         let bytes = u64::from(access.bytes);
         let loads = kind == Access::Load;
         let (mut found, mut elsewhere) = (Vec::new(), Vec::new());
         let Self { blocks, global, extras, sites, launches, time, locks, .. } = self;
-        let block = match blocks.get_mut(&who.home.cta) {
-            Some(block) => block,
-            None => block_of(blocks, launches, who.home.cta),
-        };
+        let block = blocks.of_number(who.home.cta, launches);
         let Block { warps, alike, shared, .. } = block;
         let common = alike.then(|| &warps[0].groups[0]);
         let launch = &launches[who.launch];

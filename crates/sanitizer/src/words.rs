@@ -54,6 +54,10 @@ impl Word {
         Cell { write: self.write.entry(cta), read: self.read.entry(cta), unwritten, ..Cell::default() }
     }
 
+    pub(crate) fn is_written(&self) -> bool {
+        self.write.time != UNWRITTEN
+    }
+
     pub(crate) fn mark_written(&mut self) {
         if self.write.time == UNWRITTEN {
             self.write = Mark::default();
