@@ -6,10 +6,8 @@ use crate::device::{Device, Parameters};
 use crate::memory::{Rate, Shared};
 use crate::placement::{self, Occupancy};
 use crate::report::{Report, Span};
-use crate::sm::{Ended, Kernel, Sm, World};
+use crate::sm::{Ended, Kernel, NEVER, Sm, World};
 use sass_machine::{Fault, Launch, Loaded};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// Why a launch has no cycles.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,9 +67,8 @@ struct Run<'a> {
     kernel: &'a Kernel<'a>,
     world: World,
     sms: Vec<Sm>,
-    /// When each SM has something to do; and all of that in order, with what does not hold any more.
-    due: Vec<Option<u64>>,
-    order: BinaryHeap<Reverse<(u64, usize)>>,
+    /// When each SM has something to do, or [`NEVER`]. All are looked at for the next cycle in which any has, which most have together.
+    due: Vec<u64>,
     /// Since when each SM has had a CTA.
     busy: Vec<Option<u64>>,
     /// CTAs that have not begun, and how fast they do.
@@ -94,11 +91,11 @@ impl<'a> Run<'a> {
                 memory: Shared::new(device),
                 counters: Counters { ctas: count, ..Counters::default() },
                 lines: vec![Line::default(); kernel.code.len()],
+                origin: None,
                 ended: Vec::new(),
             },
             sms: (0..sms).map(|number| Sm::new(number as u32, kernel, places, l1)).collect(),
-            due: vec![None; sms],
-            order: BinaryHeap::new(),
+            due: vec![NEVER; sms],
             busy: vec![None; sms],
             next: 0,
             placed: Rate::new(device.place),
@@ -115,10 +112,7 @@ impl<'a> Run<'a> {
         self.sms[sm].begin(self.kernel, place, self.next, begins);
         self.next += 1;
         self.busy[sm].get_or_insert(begins);
-        if self.due[sm].is_none_or(|due| begins < due) {
-            self.due[sm] = Some(begins);
-            self.order.push(Reverse((begins, sm)));
-        }
+        self.due[sm] = self.due[sm].min(begins);
     }
 
     fn first_wave(&mut self, places: u64) {
@@ -133,33 +127,38 @@ impl<'a> Run<'a> {
     fn finish(&mut self, budget: u64) -> Result<u64, Failure> {
         let parameters = &self.kernel.device.parameters;
         let mut last = parameters.launch;
-        while let Some(Reverse((now, sm))) = self.order.pop() {
-            if self.due[sm] != Some(now) {
-                continue;
-            }
-            if self.world.counters.instructions > budget {
-                return Err(Failure::Budget);
+        loop {
+            let now = self.due.iter().copied().min().unwrap_or(NEVER);
+            if now == NEVER {
+                return Ok(last + 1 + parameters.drain);
             }
             last = now;
-            self.due[sm] = self.sms[sm].cycle(self.kernel, &mut self.world, now)?;
-            for Ended { place, block, begun } in std::mem::take(&mut self.world.ended) {
-                self.spans.push(Span { sm: sm as u32, place: place as u32, block, begun, ended: now + 1 });
-                self.begin(sm, place, now + parameters.replace);
-            }
-            match self.due[sm] {
-                Some(due) => self.order.push(Reverse((due, sm))),
-                None if self.sms[sm].is_busy() => {
-                    let deadlock = self.sms[sm].deadlock(self.kernel);
-                    return Err(deadlock.map_or(Failure::Budget, Failure::Fault));
+            for sm in 0..self.sms.len() {
+                if self.due[sm] == now {
+                    if self.world.counters.instructions > budget {
+                        return Err(Failure::Budget);
+                    }
+                    self.cycle(sm, now)?;
                 }
-                None => {}
-            }
-            if !self.sms[sm].is_busy()
-                && let Some(since) = self.busy[sm].take()
-            {
-                self.world.counters.active += now + 1 - since;
             }
         }
-        Ok(last + 1 + parameters.drain)
+    }
+
+    /// A cycle of an SM in which it has something to do.
+    fn cycle(&mut self, sm: usize, now: u64) -> Result<(), Failure> {
+        self.due[sm] = self.sms[sm].cycle(self.kernel, &mut self.world, now)?;
+        for Ended { place, block, begun } in std::mem::take(&mut self.world.ended) {
+            self.spans.push(Span { sm: sm as u32, place: place as u32, block, begun, ended: now + 1 });
+            self.begin(sm, place, now + self.kernel.device.parameters.replace);
+        }
+        if self.sms[sm].is_busy() {
+            if self.due[sm] == NEVER {
+                let deadlock = self.sms[sm].deadlock(self.kernel);
+                return Err(deadlock.map_or(Failure::Budget, Failure::Fault));
+            }
+        } else if let Some(since) = self.busy[sm].take() {
+            self.world.counters.active += now + 1 - since;
+        }
+        Ok(())
     }
 }

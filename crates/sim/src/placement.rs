@@ -4,7 +4,7 @@ use crate::device::Parameters;
 use sass_machine::{Grid, LANES};
 
 /// How many CTAs of a launch an SM has room for, and by what.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Occupancy {
     /// CTAs at once.
     pub ctas: u64,

@@ -21,7 +21,7 @@ pub struct Span {
 }
 
 /// What a launch cost.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The kernel.
     pub kernel: String,
@@ -69,6 +69,12 @@ impl Report {
     #[must_use]
     pub fn nanoseconds(&self, device: &Device) -> f64 {
         self.cycles as f64 * 1000.0 / device.parameters.clock as f64
+    }
+
+    /// The names of all numbers, in their order.
+    #[must_use]
+    pub fn metric_names(device: &Device) -> Vec<String> {
+        Self::default().metrics(device).into_iter().map(|metric| metric.name).collect()
     }
 
     /// The numbers by Nsight Compute's names.
