@@ -80,10 +80,12 @@ impl Class {
     fn of(stride: Option<i64>, more: Option<i64>) -> Self {
         match (stride, more) {
             (Some(0), Some(0)) => UNIFORM,
-            (Some(stride), Some(more)) if stride != 0 && stride.abs() <= MAX_STRIDE => match more {
-                0 => Self::Affine(stride),
-                more => Self::Bent { stride, more },
-            },
+            (Some(stride), Some(more)) if stride != 0 && (-MAX_STRIDE..=MAX_STRIDE).contains(&stride) => {
+                match more {
+                    0 => Self::Affine(stride),
+                    more => Self::Bent { stride, more },
+                }
+            }
             _ => Self::Varying,
         }
     }

@@ -49,7 +49,7 @@ impl Linear {
             ([0, 0, 0], _) => (self.first, other),
             _ => return None,
         };
-        let product = |n: i64| n.checked_mul(factor).filter(|n| n.abs() <= MOST);
+        let product = |n: i64| n.checked_mul(factor).filter(|n| (-MOST..=MOST).contains(n));
         let [x, y, z] = of.steps;
         Some(Self { first: product(of.first)?, steps: [product(x)?, product(y)?, product(z)?] })
     }
@@ -188,7 +188,7 @@ impl Linears {
 fn fits(value: Linear, bits: u32, rows: Rows) -> bool {
     let range = value.range(rows);
     let most = if bits == 32 { i64::from(i32::MAX) } else { MOST };
-    *range.start() >= 0 && *range.end() <= most && value.steps[0].abs() <= MOST_STEP
+    *range.start() >= 0 && *range.end() <= most && (-MOST_STEP..=MOST_STEP).contains(&value.steps[0])
 }
 
 /// The greatest distance of two lanes, as for [`Class`].
@@ -215,7 +215,9 @@ impl Operands<'_> {
         };
         match *value {
             Value::Register(register) if self.bits_of(register) == bits => self.registers[register.index()],
-            Value::Constant(value) => Some(Linear::constant(signed(value))).filter(|c| c.first.abs() <= MOST),
+            Value::Constant(value) => {
+                Some(Linear::constant(signed(value))).filter(|c| (-MOST..=MOST).contains(&c.first))
+            }
             Value::Special { register: R::Tid, component: axis @ 0..3 } => Some(one(axis.into())),
             Value::Special { register: R::Ntid, component: axis @ 0..3 } => {
                 Some(Linear::constant(self.rows.block[usize::from(axis)].into()))
