@@ -37,6 +37,24 @@ fn l1(of: &Parameters, used: u64) -> u64 {
 /// # Errors
 /// If the kernel is not there or has what the device's file says nothing of; if it faults; if it takes more instructions than it may.
 pub fn simulate(loaded: &Loaded<'_>, launch: &Launch<'_>, device: &Device) -> Result<Report, Failure> {
+    execute(loaded, launch, device, u64::MAX)
+}
+
+/// Executes the first CTAs of a launch, so many that all places of the device have had one so many times, at least three, and says what all of
+/// them would take: for grids whose CTAs do alike. A grid that has no more is executed whole.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn sample(
+    loaded: &Loaded<'_>,
+    launch: &Launch<'_>,
+    device: &Device,
+    waves: u64,
+) -> Result<Report, Failure> {
+    execute(loaded, launch, device, waves.max(3))
+}
+
+fn execute(loaded: &Loaded<'_>, launch: &Launch<'_>, device: &Device, waves: u64) -> Result<Report, Failure> {
     let missing = || Unmodelled::Kernel(launch.kernel.to_owned());
     let grid = loaded.choose(launch).ok_or_else(missing)??;
     let code = code::of(grid.words(), device)?;
@@ -45,21 +63,45 @@ pub fn simulate(loaded: &Loaded<'_>, launch: &Launch<'_>, device: &Device) -> Re
         return Err(Unmodelled::Resources(occupancy.limit()).into());
     }
     let kernel = Kernel { grid: &grid, device, code: &code };
+    let wave = device.parameters.sms * occupancy.ctas;
     let mut run = Run::new(&kernel, &occupancy);
+    run.last = run.last.min(waves.saturating_mul(wave));
+    let executed = run.last;
     run.first_wave(occupancy.ctas);
     let cycles = run.finish(launch.budget)?;
     let Run { world, spans, .. } = run;
     let World { counters, lines, .. } = world;
-    Ok(Report {
+    let mut report = Report {
         kernel: launch.kernel.to_owned(),
         grid: launch.grid,
         block: launch.block,
         cycles,
+        sampled: None,
         counters,
         lines,
         spans,
         occupancy,
-    })
+    };
+    if executed < grid.count() {
+        extrapolate(&mut report, executed, grid.count(), wave);
+    }
+    Ok(report)
+}
+
+/// What a launch would take of which so many CTAs were executed: each further wave as long as those from the second one on, which does not
+/// find caches cold.
+fn extrapolate(report: &mut Report, executed: u64, all: u64, wave: u64) {
+    let mut begun: Vec<u64> = report.spans.iter().map(|span| span.begun).collect();
+    begun.sort_unstable();
+    let mean = |of: &[u64]| of.iter().sum::<u64>() as f64 / of.len().max(1) as f64;
+    let places = wave as usize;
+    let [second, last] = [places, begun.len().saturating_sub(places)].map(|at| begun.get(at..at + places));
+    let waves = (executed / wave).saturating_sub(2).max(1) as f64;
+    let each = (last.map_or(0.0, mean) - second.map_or(0.0, mean)) / waves;
+    report.cycles += (each * (all - executed) as f64 / wave as f64) as u64;
+    report.sampled = Some(executed);
+    report.counters.extrapolate(all, executed);
+    report.lines.iter_mut().for_each(|line| line.extrapolate(all, executed));
 }
 
 /// A launch under way.
@@ -71,8 +113,9 @@ struct Run<'a> {
     due: Vec<u64>,
     /// Since when each SM has had a CTA.
     busy: Vec<Option<u64>>,
-    /// CTAs that have not begun, and how fast they do.
+    /// The CTA that begins next, the one behind the last that does, and how fast they do.
     next: u64,
+    last: u64,
     placed: Rate,
     spans: Vec<Span>,
 }
@@ -98,6 +141,7 @@ impl<'a> Run<'a> {
             due: vec![NEVER; sms],
             busy: vec![None; sms],
             next: 0,
+            last: count,
             placed: Rate::new(device.place),
             spans: Vec::new(),
         }
@@ -105,7 +149,7 @@ impl<'a> Run<'a> {
 
     /// The next CTA begins in a place of an SM, not before a cycle.
     fn begin(&mut self, sm: usize, place: usize, now: u64) {
-        if self.next == self.kernel.grid.count() {
+        if self.next == self.last {
             return;
         }
         let begins = self.placed.serve(now, 1);
@@ -118,7 +162,7 @@ impl<'a> Run<'a> {
     fn first_wave(&mut self, places: u64) {
         let sms = self.sms.len();
         let order = placement::order(sms, &self.kernel.device.order);
-        for number in 0..self.kernel.grid.count().min(sms as u64 * places) as usize {
+        for number in 0..self.last.min(sms as u64 * places) as usize {
             self.begin(order[number % sms], number / sms, self.kernel.device.parameters.launch);
         }
     }

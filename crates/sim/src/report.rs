@@ -31,6 +31,8 @@ pub struct Report {
     pub block: [u32; 3],
     /// Cycles from its beginning to its end.
     pub cycles: u64,
+    /// CTAs that were executed, where not all of them were: cycles and counts are then extrapolated.
+    pub sampled: Option<u64>,
     /// What was counted.
     pub counters: Counters,
     /// By instruction.
@@ -165,6 +167,7 @@ impl Report {
             "grid": self.grid,
             "block": self.block,
             "cycles": self.cycles,
+            "sampled_ctas": self.sampled,
             "occupancy": {
                 "ctas": self.occupancy.ctas,
                 "warps": self.occupancy.ctas * self.occupancy.warps,

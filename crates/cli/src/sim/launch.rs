@@ -8,7 +8,7 @@ use crate::{diagnostics, input, terminal};
 use machine::output::Output;
 use machine::{Device as Memory, DeviceOptions, Profile};
 use sass_machine::{Fault, Launch, Loaded, Program};
-use sim::{Device, Failure as Unsimulated, Report, simulate};
+use sim::{Device, Failure as Unsimulated, Report, sample, simulate};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ pub(super) struct Shape {
     pub(super) shared: u32,
     /// Warp instructions that it may take.
     pub(super) budget: u64,
+    /// Waves of CTAs that are executed, if not all of them are.
+    pub(super) waves: Option<u64>,
 }
 
 /// A launch that has ended.
@@ -95,7 +97,11 @@ impl Code {
             timed: false,
         };
         let text = |address| self.program.instruction(kernel, address).unwrap_or_default();
-        let report = simulate(&loaded, &launch, device).map_err(|why| match why {
+        let modelled = match shape.waves {
+            Some(waves) => sample(&loaded, &launch, device, waves),
+            None => simulate(&loaded, &launch, device),
+        };
+        let report = modelled.map_err(|why| match why {
             Unsimulated::Unmodelled(why) => {
                 Failure::new(Exit::Unsupported, format!("not modelled: {why}")).into()
             }

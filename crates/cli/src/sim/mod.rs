@@ -6,10 +6,15 @@
 //! | --- | --- |
 //! | `launch` | a launch in the model |
 //! | `page` | its report, and a device's numbers, as text |
+//! | `plots`, `html` | its pictures; one page with both, and with code and cycles |
+//! | `compare` | its report beside Nsight Compute's |
 //! | `sweep` | many launches: kernels, sizes, devices and their parameters |
 
+mod compare;
+mod html;
 mod launch;
 mod page;
+mod plots;
 mod sweep;
 
 use crate::failure::{EXIT_CODES, Exit, Failure};
@@ -18,7 +23,7 @@ use crate::run::request::Extents;
 use crate::terminal;
 use launch::{Code, Modelled, Shape};
 use serde_json::json;
-use sim::Device;
+use sim::{Device, Idea, Report};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -93,6 +98,24 @@ struct Launched {
     /// Write when each CTA was on which SM, for Perfetto or chrome://tracing
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
+    /// Write the roofline that the launch stands under, as SVG
+    #[arg(long, value_name = "FILE")]
+    roofline: Option<PathBuf>,
+    /// Write how many warps an SM has room for, by registers and shared memory, as SVG
+    #[arg(long, value_name = "FILE")]
+    occupancy: Option<PathBuf>,
+    /// Write one page with pictures, and PTX and machine code side by side with their cycles
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Show the metrics beside what Nsight Compute said of the same launch, with `--csv`
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
+    /// Say what would help most: run the launch again with each change of the device that its waiting suggests
+    #[arg(long)]
+    advise: bool,
+    /// Execute so many CTAs of each place of the device alone, and extrapolate: for grids whose CTAs do alike
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(3..))]
+    sample: Option<u64>,
     /// Print one JSON object: every metric, and each instruction with why warps waited
     #[arg(long)]
     json: bool,
@@ -121,14 +144,21 @@ fn one(arguments: &Launched) -> Result<Exit, Failure> {
         block: arguments.block.0,
         shared: arguments.shared,
         budget: arguments.max_instructions,
+        waves: arguments.sample,
     };
     let Modelled { report, bound, memory } =
         code.model(kernel, shape, &arguments.arguments, &device).map_err(|stopped| stopped.failure)?;
-    if let Some(path) = &arguments.timeline {
-        let trace = sim::timeline(&report).to_string();
-        std::fs::write(path, trace)
-            .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
+    if report.sampled.is_some() && bound.buffers.iter().any(|buffer| !buffer.tasks.is_empty()) {
+        return Err(Failure::usage(
+            "with --sample not all CTAs are executed, so that buffers are not what they would be",
+        ));
     }
+    files(arguments, &report, &device, &code)?;
+    let profile = arguments.compare.as_ref().map(|path| compare::find(path, &report)).transpose()?;
+    let ideas = match arguments.advise {
+        true => Some(advice(arguments, &report, &code, shape)?),
+        false => None,
+    };
     let mut outputs = arguments.json.then(Vec::new);
     let exit = outcome::deliver(&bound.buffers, memory.memory(), outputs.as_mut())?;
     match outputs {
@@ -136,12 +166,82 @@ fn one(arguments: &Launched) -> Result<Exit, Failure> {
             let text = |address| code.program.instruction(kernel, address).unwrap_or_default();
             let mut value = report.json(&device, text);
             value["outputs"] = outputs.into();
+            if let Some(profile) = &profile {
+                value["compare"] = compare::json(&report, &device, profile);
+            }
+            if let Some(ideas) = &ideas {
+                let all = ideas.iter().map(|(idea, cycles)| {
+                    json!({ "change": idea.what, "set": idea.set, "instead": idea.instead, "cycles": cycles })
+                });
+                value["advice"] = all.collect::<Vec<_>>().into();
+            }
             value["exit"] = json!(exit as u8);
             terminal::json(&value)?;
         }
-        None => terminal::result(&page::page(&report, &device, &code.program))?,
+        None => {
+            let mut page = page::page(&report, &device, &code.program);
+            if let Some(profile) = &profile {
+                page = page + "\n" + &compare::table(&report, &device, profile);
+            }
+            if let Some(ideas) = &ideas {
+                page = page + "\n" + &page::advice(&report, ideas);
+            }
+            terminal::result(&page)?;
+        }
     }
     Ok(exit)
+}
+
+/// Writes the files that are asked for.
+fn files(arguments: &Launched, report: &Report, device: &Device, code: &Code) -> Result<(), Failure> {
+    let write = |path: &PathBuf, text: String| {
+        let written = std::fs::write(path, text);
+        written.map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))
+    };
+    let drawn = |picture: Result<String, Box<dyn std::error::Error>>| {
+        picture.map_err(|error| Failure::usage(format!("a picture is not drawn: {error}")))
+    };
+    if let Some(path) = &arguments.timeline {
+        write(path, sim::timeline(report).to_string())?;
+    }
+    if let Some(path) = &arguments.roofline {
+        write(path, drawn(plots::roofline(report, device))?)?;
+    }
+    if let Some(path) = &arguments.occupancy {
+        write(path, drawn(plots::occupancy(report, device))?)?;
+    }
+    if let Some(path) = &arguments.html {
+        // What is no text is a cubin.
+        let ptx = std::fs::read_to_string(&arguments.file).ok();
+        write(path, drawn(html::page(report, device, &code.program, ptx.as_deref()))?)?;
+    }
+    Ok(())
+}
+
+/// The launch again with each change that may help; those that do, the best first, with the cycles that it then takes.
+fn advice(
+    arguments: &Launched,
+    report: &Report,
+    code: &Code,
+    shape: Shape,
+) -> Result<Vec<(Idea, u64)>, Failure> {
+    let device = changed(&arguments.device, &arguments.set)?;
+    let head = |at: usize| {
+        let text =
+            code.program.instruction(&report.kernel, at as u64 * sass_machine::BYTES).unwrap_or_default();
+        sass::Instruction::head(&text).to_owned()
+    };
+    let mut found = Vec::new();
+    for idea in sim::ideas(report, &device, head) {
+        let device = changed(&arguments.device, &[&arguments.set[..], &idea.set].concat())?;
+        let again = code.model(&report.kernel, shape, &arguments.arguments, &device);
+        let cycles = again.map_err(|stopped| stopped.failure)?.report.cycles;
+        if cycles < report.cycles {
+            found.push((idea, cycles));
+        }
+    }
+    found.sort_by_key(|(_, cycles)| *cycles);
+    Ok(found)
 }
 
 /// A device, with what is changed of it.

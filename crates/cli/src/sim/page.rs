@@ -3,7 +3,7 @@
 use crate::run::request::Extents;
 use crate::terminal::{self, thousands};
 use sass_machine::{BYTES, Program};
-use sim::{Device, Report, Row, Stall};
+use sim::{Device, Idea, Report, Row, Stall};
 use std::fmt::Write;
 
 /// The report as text: figures, why warps waited, and the instructions with most of that.
@@ -17,6 +17,10 @@ pub(super) fn page(report: &Report, device: &Device, program: &Program) -> Strin
         thousands(report.cycles),
         report.nanoseconds(device) / 1000.0,
     );
+    if let Some(executed) = report.sampled {
+        let (executed, all) = (thousands(executed), thousands(report.counters.ctas));
+        let _ = writeln!(page, "Extrapolated: {executed} of {all} CTAs were executed.\n");
+    }
     let occupancy = &report.occupancy;
     let _ = writeln!(
         page,
@@ -88,4 +92,16 @@ pub(super) fn parameters(device: &Device) -> String {
         false,
     );
     page
+}
+
+/// What would help, with the cycles that the launch then takes.
+pub(super) fn advice(report: &Report, ideas: &[(Idea, u64)]) -> String {
+    if ideas.is_empty() {
+        return "No change that was tried would help.\n".to_owned();
+    }
+    let rows = ideas.iter().map(|(idea, cycles)| {
+        let saved = 100.0 * (report.cycles - cycles) as f64 / report.cycles.max(1) as f64;
+        vec![format!("-{saved:.1} %"), thousands(*cycles), idea.what.clone(), idea.instead.to_owned()]
+    });
+    terminal::table(&["saves", "cycles", "if", "what the kernel can do"], rows.collect(), false)
 }

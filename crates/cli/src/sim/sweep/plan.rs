@@ -45,6 +45,8 @@ struct Kernel {
     #[serde(default)]
     max_instructions: Option<u64>,
     #[serde(default)]
+    sample: Option<u64>,
+    #[serde(default)]
     arguments: Vec<String>,
     #[serde(default)]
     sizes: BTreeMap<String, Vec<u64>>,
@@ -176,6 +178,7 @@ impl Plan {
             block: extents(&kernel.block)?,
             shared: kernel.shared,
             budget: kernel.max_instructions.unwrap_or(u64::MAX),
+            waves: kernel.sample,
         };
         let arguments = kernel.arguments.iter().map(|text| filled(text)).collect::<Result<_, _>>()?;
         Ok(Point { file: &kernel.file, kernel: chosen, device, sizes, set, shape, arguments, code, changed })
