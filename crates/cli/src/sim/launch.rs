@@ -40,7 +40,7 @@ pub(super) struct Modelled {
 /// A launch that has no cycles, and its fault if it met one.
 pub(super) struct Stopped {
     pub(super) failure: Failure,
-    pub(super) fault: Option<Fault>,
+    pub(super) fault: Option<Box<Fault>>,
 }
 
 impl From<Failure> for Stopped {
@@ -107,7 +107,7 @@ impl Code {
             }
             Unsimulated::Fault(fault) => Stopped {
                 failure: Failure::new(sass::exit_of(&fault.kind), sass::fault_text(&fault, text)),
-                fault: Some(fault),
+                fault: Some(Box::new(fault)),
             },
             Unsimulated::Budget => Failure::new(Exit::Fault, why.to_string()).into(),
         })?;
