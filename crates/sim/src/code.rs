@@ -30,12 +30,13 @@ pub(crate) struct Code {
     pub(crate) control: Control,
     /// Scoreboards that it waits for, and how many may still hold each.
     pub(crate) waits: Vec<(usize, usize)>,
-    /// Pipes, of which one takes it, and for how long.
+    /// Pipes, of which one takes it, or all do, and for how long.
     pub(crate) pipes: Vec<usize>,
+    pub(crate) takes_all: bool,
     pub(crate) interval: u64,
     /// Cycles to a result that a scoreboard guards; of an access, if the L1 has it and nothing is in the way.
     pub(crate) latency: u64,
-    /// Rounds of the unit for memory, if it is no access.
+    /// Rounds of the unit for memory: of an access to shared memory at least.
     pub(crate) rounds: u64,
     pub(crate) throttle: Throttle,
     /// Control goes elsewhere behind it, if any lane carries it out.
@@ -44,8 +45,8 @@ pub(crate) struct Code {
     pub(crate) is_barrier: bool,
     /// It reads registers, for which it waits until those of the instruction before have been read.
     pub(crate) reads: bool,
-    /// Operands beyond the first of the fullest bank of registers.
-    pub(crate) conflicts: u64,
+    /// Cycles more than one for which no other instruction's operands are read: its own take longer, or lie in one bank of registers.
+    pub(crate) dispatch: u64,
     /// It holds the scoreboards that it names: what has a fixed latency does not.
     pub(crate) holds: bool,
     /// Its access goes around the L1.
@@ -77,13 +78,14 @@ pub(crate) fn of(words: &[u128], device: &Device) -> Result<Vec<Option<Code>>, U
                 waits: issue.waits().to_vec(),
                 throttle: device.pipes[group.pipes[0]].throttle,
                 pipes: group.pipes.clone(),
+                takes_all: group.takes_all,
                 interval: group.interval,
                 latency: group.latency,
                 rounds: group.rounds,
                 turns: issue.turns(),
                 is_barrier: head.split('.').next() == Some("BAR"),
                 reads: !issue.slots().is_empty(),
-                conflicts,
+                dispatch: group.dispatch.max(conflicts * device.parameters.bank_conflict),
                 holds: !matches!(issue.class, Some(Class::Fixed(_))),
                 is_strong: head.contains(".STRONG"),
             }))

@@ -65,6 +65,10 @@ impl Stalls {
         self.0[stall as usize]
     }
 
+    fn scale(&mut self, scale: impl Fn(&mut u64)) {
+        self.0.iter_mut().for_each(scale);
+    }
+
     /// All cycles.
     #[must_use]
     pub fn all(&self) -> u64 {
@@ -81,6 +85,22 @@ pub struct Line {
     pub threads: u64,
     /// Why warps waited in front of it.
     pub stalls: Stalls,
+}
+
+impl Line {
+    /// What all of a launch would count, of which so many CTAs were executed.
+    pub(crate) fn extrapolate(&mut self, all: u64, executed: u64) {
+        let scale = |count: &mut u64| *count = scaled(*count, all, executed);
+        scale(&mut self.warps);
+        scale(&mut self.threads);
+        self.stalls.scale(scale);
+    }
+}
+
+/// A count of a part as one of the whole.
+fn scaled(count: u64, all: u64, executed: u64) -> u64 {
+    let exact = u128::from(count) * u128::from(all) / u128::from(executed.max(1));
+    u64::try_from(exact).unwrap_or(u64::MAX)
 }
 
 /// The device's counts.
@@ -133,6 +153,42 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// What all of a launch would count, of which so many CTAs were executed.
+    pub(crate) fn extrapolate(&mut self, all: u64, executed: u64) {
+        let Self {
+            instructions,
+            threads,
+            active,
+            resident,
+            global_load,
+            global_store,
+            global_atomic,
+            local_load,
+            local_store,
+            l1_hit,
+            load_requests,
+            l2_read,
+            l2_read_hit,
+            l2_write,
+            l2_atomic,
+            dram_read,
+            dram_write,
+            shared_load,
+            shared_store,
+            load_conflicts,
+            store_conflicts,
+            // All of them already.
+            ctas: _,
+        } = self;
+        let executions = [instructions, threads, active, resident];
+        let l1 = [global_load, global_store, global_atomic, local_load, local_store, l1_hit, load_requests];
+        let behind = [l2_read, l2_read_hit, l2_write, l2_atomic, dram_read, dram_write];
+        let shared = [shared_load, shared_store, load_conflicts, store_conflicts];
+        for count in executions.into_iter().chain(l1).chain(behind).chain(shared) {
+            *count = scaled(*count, all, executed);
+        }
+    }
+
     /// A sector at the L1.
     pub(crate) fn l1(&mut self, way: Way, is_local: bool) {
         match (way, is_local) {

@@ -2,13 +2,19 @@
 //!
 //! `devices/NAME.toml` has rows: a table with `value`, `unit`, `source` and `uncertainty` is one, and its name is the path to it, as
 //! `l2.latency`. Opcodes stand in groups: which pipes take them, for how long a pipe takes no other, and how long a result takes that a
-//! scoreboard guards. A row that the model does not know, or that is missing, is an error.
+//! scoreboard guards. A row that the model does not know, or that is missing, is an error. What a file does not say that is `like` another
+//! is taken from there, and counts as guessed.
 
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// The devices that come along.
-const KNOWN: [(&str, &str); 1] = [("h100", include_str!("../devices/h100.toml"))];
+const KNOWN: [(&str, &str); 4] = [
+    ("h100", include_str!("../devices/h100.toml")),
+    ("h200", include_str!("../devices/h200.toml")),
+    ("a100", include_str!("../devices/a100.toml")),
+    ("rtx4090", include_str!("../devices/rtx4090.toml")),
+];
 
 /// Why a device's file or a change of it is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -143,8 +149,12 @@ parameters! {
     slices: "l2.slices",
     /// Sectors that a slice gives in a thousand cycles.
     slice_rate: "l2.slice_rate",
+    /// Sectors that a slice takes of stores in a thousand cycles.
+    write_rate: "l2.write_rate",
     /// Sectors of atomic operations that a slice does in a thousand cycles.
     atomic_rate: "l2.atomic_rate",
+    /// Atomic operations of lanes on one word that a slice does in a thousand cycles.
+    same_rate: "l2.atomic_same",
     /// Cycles that a sector from memory takes more than one from the L2.
     dram: "dram.latency",
     /// Channels of the memory.
@@ -192,7 +202,9 @@ const POSITIVE: &[&str] = &[
     "l2.ways",
     "l2.slices",
     "l2.slice_rate",
+    "l2.write_rate",
     "l2.atomic_rate",
+    "l2.atomic_same",
     "dram.channels",
     "dram.channel_rate",
     "dram.granule",
@@ -223,13 +235,17 @@ pub struct Pipe {
 pub struct Opcodes {
     /// Their names; one with modifiers goes before one without.
     pub names: Vec<String>,
-    /// The pipes of which one takes each, by their numbers.
+    /// The pipes of which one takes each, or which all take it together, by their numbers.
     pub pipes: Vec<usize>,
+    /// Whether all do.
+    pub takes_all: bool,
+    /// Cycles more than one for which no other instruction's operands are read.
+    pub dispatch: u64,
     /// Cycles for which that takes no other.
     pub interval: u64,
     /// Cycles to a result that a scoreboard guards; of an access to memory, if the L1 has it.
     pub latency: u64,
-    /// Rounds for which they take the unit for memory, if they are not accesses: those say it themselves.
+    /// Rounds for which they take the unit for memory; accesses say it themselves, and take no less than these.
     pub rounds: u64,
     /// Where these come from.
     pub source: String,
@@ -291,6 +307,51 @@ fn rows(table: &Table) -> Result<BTreeMap<String, Row>, DeviceError> {
     Ok(rows)
 }
 
+/// A pipe of a file.
+fn pipe(table: &Table) -> Result<Pipe, DeviceError> {
+    let name = text(table, "name", "pipes")?;
+    let throttle = match text(table, "throttle", &name)?.as_str() {
+        "math" => Throttle::Math,
+        "mio" => Throttle::Mio,
+        _ => return Err(DeviceError::Wrong(name, "throttles `math` or `mio`")),
+    };
+    let is_shared = table.get("shared").and_then(Value::as_bool).unwrap_or(false);
+    Ok(Pipe { name, is_shared, throttle })
+}
+
+/// A group of opcodes, which go through such pipes.
+fn opcode_group(group: &Table, pipes: &[Pipe]) -> Result<Opcodes, DeviceError> {
+    let names = list(group, "names", "opcodes")?;
+    let name = names.first().cloned().unwrap_or_default();
+    let taken = list(group, "pipes", &name)?;
+    let numbers = taken.iter().map(|taken| pipes.iter().position(|pipe| pipe.name == *taken));
+    let numbers: Option<Vec<usize>> = numbers.collect();
+    let numbers = numbers.filter(|all| !all.is_empty());
+    let numbers = numbers.ok_or_else(|| DeviceError::Wrong(name.clone(), "names no pipe that there is"))?;
+    let [latency, rounds, dispatch] =
+        ["latency", "rounds", "dispatch"].map(|key| match group.contains_key(key) {
+            true => number(group, key, &name),
+            false => Ok(0),
+        });
+    let (latency, rounds, dispatch) = (latency?, rounds?, dispatch?);
+    let interval = number(group, "interval", &name)?;
+    if latency.max(interval).max(rounds).max(dispatch) > MOST {
+        return Err(DeviceError::Wrong(name, "is too large"));
+    }
+    let [source, uncertainty] = ["source", "uncertainty"].map(|key| text(group, key, &name));
+    Ok(Opcodes {
+        names,
+        pipes: numbers,
+        takes_all: group.get("all").and_then(Value::as_bool).unwrap_or(false),
+        dispatch,
+        interval,
+        latency,
+        rounds,
+        source: source?,
+        uncertainty: uncertainty?,
+    })
+}
+
 impl Device {
     /// One that comes along.
     ///
@@ -314,53 +375,51 @@ impl Device {
         let table: Table =
             file.parse().map_err(|error: toml::de::Error| DeviceError::Syntax(error.to_string()))?;
         let of = |key: &str| table.get(key).and_then(Value::as_array).map_or(&[][..], |all| all);
-        let rows = rows(&table)?;
-        let mut pipes = Vec::new();
-        for pipe in of("pipes").iter().filter_map(Value::as_table) {
-            let name = text(pipe, "name", "pipes")?;
-            let throttle = match text(pipe, "throttle", &name)?.as_str() {
-                "math" => Throttle::Math,
-                "mio" => Throttle::Mio,
-                _ => return Err(DeviceError::Wrong(name, "throttles `math` or `mio`")),
-            };
-            let is_shared = pipe.get("shared").and_then(Value::as_bool).unwrap_or(false);
-            pipes.push(Pipe { name, is_shared, throttle });
+        let base = table.get("like").map(|like| match like.as_str() {
+            Some(name) => Self::named(name),
+            None => Err(DeviceError::Wrong("like".to_owned(), "names a device that comes along")),
+        });
+        let base = base.transpose()?;
+        let mut rows = rows(&table)?;
+        let mut pipes =
+            of("pipes").iter().filter_map(Value::as_table).map(pipe).collect::<Result<Vec<_>, _>>()?;
+        if let Some(base) = base.as_ref().filter(|_| pipes.is_empty()) {
+            pipes.clone_from(&base.pipes);
         }
-        let mut opcodes = Vec::new();
-        for group in of("opcodes").iter().filter_map(Value::as_table) {
-            let names = list(group, "names", "opcodes")?;
-            let name = names.first().cloned().unwrap_or_default();
-            let taken = list(group, "pipes", &name)?;
-            let numbers = taken.iter().map(|taken| pipes.iter().position(|pipe| pipe.name == *taken));
-            let numbers: Option<Vec<usize>> = numbers.collect();
-            let numbers = numbers.filter(|all| !all.is_empty());
-            let numbers =
-                numbers.ok_or_else(|| DeviceError::Wrong(name.clone(), "names no pipe that there is"))?;
-            let [latency, rounds] = ["latency", "rounds"].map(|key| match group.contains_key(key) {
-                true => number(group, key, &name),
-                false => Ok(0),
-            });
-            let (latency, rounds) = (latency?, rounds?);
-            let interval = number(group, "interval", &name)?;
-            if latency.max(interval).max(rounds) > MOST {
-                return Err(DeviceError::Wrong(name, "is too large"));
+        let groups = of("opcodes").iter().filter_map(Value::as_table);
+        let mut opcodes = groups.map(|group| opcode_group(group, &pipes)).collect::<Result<Vec<_>, _>>()?;
+        if let Some(base) = &base {
+            let unknown = || "unknown".to_owned();
+            for (name, row) in &base.rows {
+                let source = base.as_guess(&row.source);
+                rows.entry(name.clone()).or_insert_with(|| Row {
+                    source,
+                    uncertainty: unknown(),
+                    ..row.clone()
+                });
             }
-            let [source, uncertainty] = ["source", "uncertainty"].map(|key| text(group, key, &name));
-            opcodes.push(Opcodes {
-                names,
-                pipes: numbers,
-                interval,
-                latency,
-                rounds,
-                source: source?,
-                uncertainty: uncertainty?,
-            });
+            // Pipes by their names, since a file may have others; its own groups go before.
+            for group in &base.opcodes {
+                let named = group.pipes.iter().map(|&pipe| &base.pipes[pipe].name);
+                let taken = named.map(|name| pipes.iter().position(|pipe| pipe.name == *name));
+                let Some(taken) = taken.collect::<Option<Vec<_>>>() else {
+                    return Err(DeviceError::Wrong(group.names.join(" "), "names no pipe that there is"));
+                };
+                let source = base.as_guess(&group.source);
+                opcodes.push(Opcodes { pipes: taken, source, uncertainty: unknown(), ..group.clone() });
+            }
         }
         let parameters = Parameters::of(&rows)?;
+        // Which SMs a chip has is its own.
         let order: Option<Vec<usize>> =
             of("order").iter().map(|sm| usize::try_from(sm.as_integer()?).ok()).collect();
         let order = order.ok_or_else(|| DeviceError::Wrong("order".to_owned(), "is a list of SMs"))?;
         Ok(Self { name: text(&table, "name", "name")?, rows, parameters, pipes, opcodes, order })
+    }
+
+    /// The source of a number that another device takes from this one.
+    fn as_guess(&self, source: &str) -> String {
+        format!("guessed: as {}: {source}", self.name)
     }
 
     /// Changes a number: `l2.latency=300`, or of an opcode `MUFU.interval=4`, `MUFU.latency=20`.

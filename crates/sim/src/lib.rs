@@ -19,6 +19,7 @@
 //! an instruction waits for is known when the one before it has been issued; cycles in which nothing can be issued are skipped. SMs are
 //! taken in the order of time, and of their numbers: the same launch gives the same cycles.
 
+mod advice;
 mod code;
 mod counters;
 mod device;
@@ -26,15 +27,18 @@ mod fetch;
 mod memory;
 mod model;
 mod placement;
+mod profile;
 mod report;
 mod sm;
 mod timeline;
 mod warp;
 
+pub use advice::{Idea, ideas};
 pub use code::Unmodelled;
 pub use counters::{Counters, Line, STALLS, Stall, Stalls};
 pub use device::{Device, DeviceError, Opcodes, Parameters, Pipe, Row, Throttle};
-pub use model::{Failure, simulate};
+pub use model::{Failure, sample, simulate};
 pub use placement::Occupancy;
+pub use profile::{Profile, profiles};
 pub use report::{Metric, Report, Span};
 pub use timeline::timeline;

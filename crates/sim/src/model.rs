@@ -6,10 +6,8 @@ use crate::device::{Device, Parameters};
 use crate::memory::{Rate, Shared};
 use crate::placement::{self, Occupancy};
 use crate::report::{Report, Span};
-use crate::sm::{Ended, Kernel, Sm, World};
+use crate::sm::{Ended, Kernel, NEVER, Sm, World};
 use sass_machine::{Fault, Launch, Loaded};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// Why a launch has no cycles.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +37,24 @@ fn l1(of: &Parameters, used: u64) -> u64 {
 /// # Errors
 /// If the kernel is not there or has what the device's file says nothing of; if it faults; if it takes more instructions than it may.
 pub fn simulate(loaded: &Loaded<'_>, launch: &Launch<'_>, device: &Device) -> Result<Report, Failure> {
+    execute(loaded, launch, device, u64::MAX)
+}
+
+/// Executes the first CTAs of a launch, so many that all places of the device have had one so many times, at least three, and says what all of
+/// them would take: for grids whose CTAs do alike. A grid that has no more is executed whole.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn sample(
+    loaded: &Loaded<'_>,
+    launch: &Launch<'_>,
+    device: &Device,
+    waves: u64,
+) -> Result<Report, Failure> {
+    execute(loaded, launch, device, waves.max(3))
+}
+
+fn execute(loaded: &Loaded<'_>, launch: &Launch<'_>, device: &Device, waves: u64) -> Result<Report, Failure> {
     let missing = || Unmodelled::Kernel(launch.kernel.to_owned());
     let grid = loaded.choose(launch).ok_or_else(missing)??;
     let code = code::of(grid.words(), device)?;
@@ -47,21 +63,45 @@ pub fn simulate(loaded: &Loaded<'_>, launch: &Launch<'_>, device: &Device) -> Re
         return Err(Unmodelled::Resources(occupancy.limit()).into());
     }
     let kernel = Kernel { grid: &grid, device, code: &code };
+    let wave = device.parameters.sms * occupancy.ctas;
     let mut run = Run::new(&kernel, &occupancy);
+    run.last = run.last.min(waves.saturating_mul(wave));
+    let executed = run.last;
     run.first_wave(occupancy.ctas);
     let cycles = run.finish(launch.budget)?;
     let Run { world, spans, .. } = run;
     let World { counters, lines, .. } = world;
-    Ok(Report {
+    let mut report = Report {
         kernel: launch.kernel.to_owned(),
         grid: launch.grid,
         block: launch.block,
         cycles,
+        sampled: None,
         counters,
         lines,
         spans,
         occupancy,
-    })
+    };
+    if executed < grid.count() {
+        extrapolate(&mut report, executed, grid.count(), wave);
+    }
+    Ok(report)
+}
+
+/// What a launch would take of which so many CTAs were executed: each further wave as long as those from the second one on, which does not
+/// find caches cold.
+fn extrapolate(report: &mut Report, executed: u64, all: u64, wave: u64) {
+    let mut begun: Vec<u64> = report.spans.iter().map(|span| span.begun).collect();
+    begun.sort_unstable();
+    let mean = |of: &[u64]| of.iter().sum::<u64>() as f64 / of.len().max(1) as f64;
+    let places = wave as usize;
+    let [second, last] = [places, begun.len().saturating_sub(places)].map(|at| begun.get(at..at + places));
+    let waves = (executed / wave).saturating_sub(2).max(1) as f64;
+    let each = (last.map_or(0.0, mean) - second.map_or(0.0, mean)) / waves;
+    report.cycles += (each * (all - executed) as f64 / wave as f64) as u64;
+    report.sampled = Some(executed);
+    report.counters.extrapolate(all, executed);
+    report.lines.iter_mut().for_each(|line| line.extrapolate(all, executed));
 }
 
 /// A launch under way.
@@ -69,13 +109,13 @@ struct Run<'a> {
     kernel: &'a Kernel<'a>,
     world: World,
     sms: Vec<Sm>,
-    /// When each SM has something to do; and all of that in order, with what does not hold any more.
-    due: Vec<Option<u64>>,
-    order: BinaryHeap<Reverse<(u64, usize)>>,
+    /// When each SM has something to do, or [`NEVER`]. All are looked at for the next cycle in which any has, which most have together.
+    due: Vec<u64>,
     /// Since when each SM has had a CTA.
     busy: Vec<Option<u64>>,
-    /// CTAs that have not begun, and how fast they do.
+    /// The CTA that begins next, the one behind the last that does, and how fast they do.
     next: u64,
+    last: u64,
     placed: Rate,
     spans: Vec<Span>,
 }
@@ -94,13 +134,14 @@ impl<'a> Run<'a> {
                 memory: Shared::new(device),
                 counters: Counters { ctas: count, ..Counters::default() },
                 lines: vec![Line::default(); kernel.code.len()],
+                origin: None,
                 ended: Vec::new(),
             },
             sms: (0..sms).map(|number| Sm::new(number as u32, kernel, places, l1)).collect(),
-            due: vec![None; sms],
-            order: BinaryHeap::new(),
+            due: vec![NEVER; sms],
             busy: vec![None; sms],
             next: 0,
+            last: count,
             placed: Rate::new(device.place),
             spans: Vec::new(),
         }
@@ -108,23 +149,20 @@ impl<'a> Run<'a> {
 
     /// The next CTA begins in a place of an SM, not before a cycle.
     fn begin(&mut self, sm: usize, place: usize, now: u64) {
-        if self.next == self.kernel.grid.count() {
+        if self.next == self.last {
             return;
         }
         let begins = self.placed.serve(now, 1);
         self.sms[sm].begin(self.kernel, place, self.next, begins);
         self.next += 1;
         self.busy[sm].get_or_insert(begins);
-        if self.due[sm].is_none_or(|due| begins < due) {
-            self.due[sm] = Some(begins);
-            self.order.push(Reverse((begins, sm)));
-        }
+        self.due[sm] = self.due[sm].min(begins);
     }
 
     fn first_wave(&mut self, places: u64) {
         let sms = self.sms.len();
         let order = placement::order(sms, &self.kernel.device.order);
-        for number in 0..self.kernel.grid.count().min(sms as u64 * places) as usize {
+        for number in 0..self.last.min(sms as u64 * places) as usize {
             self.begin(order[number % sms], number / sms, self.kernel.device.parameters.launch);
         }
     }
@@ -133,33 +171,38 @@ impl<'a> Run<'a> {
     fn finish(&mut self, budget: u64) -> Result<u64, Failure> {
         let parameters = &self.kernel.device.parameters;
         let mut last = parameters.launch;
-        while let Some(Reverse((now, sm))) = self.order.pop() {
-            if self.due[sm] != Some(now) {
-                continue;
-            }
-            if self.world.counters.instructions > budget {
-                return Err(Failure::Budget);
+        loop {
+            let now = self.due.iter().copied().min().unwrap_or(NEVER);
+            if now == NEVER {
+                return Ok(last + 1 + parameters.drain);
             }
             last = now;
-            self.due[sm] = self.sms[sm].cycle(self.kernel, &mut self.world, now)?;
-            for Ended { place, block, begun } in std::mem::take(&mut self.world.ended) {
-                self.spans.push(Span { sm: sm as u32, place: place as u32, block, begun, ended: now + 1 });
-                self.begin(sm, place, now + parameters.replace);
-            }
-            match self.due[sm] {
-                Some(due) => self.order.push(Reverse((due, sm))),
-                None if self.sms[sm].is_busy() => {
-                    let deadlock = self.sms[sm].deadlock(self.kernel);
-                    return Err(deadlock.map_or(Failure::Budget, Failure::Fault));
+            for sm in 0..self.sms.len() {
+                if self.due[sm] == now {
+                    if self.world.counters.instructions > budget {
+                        return Err(Failure::Budget);
+                    }
+                    self.cycle(sm, now)?;
                 }
-                None => {}
-            }
-            if !self.sms[sm].is_busy()
-                && let Some(since) = self.busy[sm].take()
-            {
-                self.world.counters.active += now + 1 - since;
             }
         }
-        Ok(last + 1 + parameters.drain)
+    }
+
+    /// A cycle of an SM in which it has something to do.
+    fn cycle(&mut self, sm: usize, now: u64) -> Result<(), Failure> {
+        self.due[sm] = self.sms[sm].cycle(self.kernel, &mut self.world, now)?;
+        for Ended { place, block, begun } in std::mem::take(&mut self.world.ended) {
+            self.spans.push(Span { sm: sm as u32, place: place as u32, block, begun, ended: now + 1 });
+            self.begin(sm, place, now + self.kernel.device.parameters.replace);
+        }
+        if self.sms[sm].is_busy() {
+            if self.due[sm] == NEVER {
+                let deadlock = self.sms[sm].deadlock(self.kernel);
+                return Err(deadlock.map_or(Failure::Budget, Failure::Fault));
+            }
+        } else if let Some(since) = self.busy[sm].take() {
+            self.world.counters.active += now + 1 - since;
+        }
+        Ok(())
     }
 }

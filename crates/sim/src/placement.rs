@@ -4,12 +4,14 @@ use crate::device::Parameters;
 use sass_machine::{Grid, LANES};
 
 /// How many CTAs of a launch an SM has room for, and by what.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Occupancy {
     /// CTAs at once.
     pub ctas: u64,
     /// Warps of a CTA.
     pub warps: u64,
+    /// Registers of a thread.
+    pub registers: u64,
     /// Bytes of shared memory of a CTA, as they are given.
     pub shared: u64,
     /// By each resource the CTAs that there would be room for.
@@ -20,18 +22,29 @@ impl Occupancy {
     /// That of a launch.
     pub(crate) fn of(grid: &Grid<'_>, device: &Parameters) -> Self {
         let warps = u64::from(grid.threads()).div_ceil(LANES as u64);
-        let registers = (u64::from(grid.registers()) * LANES as u64).next_multiple_of(device.register_unit);
+        let shared = grid.shared().next_multiple_of(device.shared_unit);
+        let mut own = Self { warps, registers: u64::from(grid.registers()), shared, ..Self::default() };
+        own.limits = own.limits_with(own.registers, shared, device);
+        own.ctas = own.with(own.registers, shared, device);
+        own
+    }
+
+    /// How many CTAs there would be room for if threads had so many registers, and CTAs so much shared memory.
+    #[must_use]
+    pub fn with(&self, registers: u64, shared: u64, device: &Parameters) -> u64 {
+        self.limits_with(registers, shared, device).into_iter().map(|(_, limit)| limit).min().unwrap_or(0)
+    }
+
+    fn limits_with(&self, registers: u64, shared: u64, device: &Parameters) -> [(&'static str, u64); 4] {
+        let registers = (registers * LANES as u64).next_multiple_of(device.register_unit);
         // Each sub-core has registers of its own.
         let of_sub_core = device.registers / device.sub_cores / registers.max(1);
-        let shared = grid.shared().next_multiple_of(device.shared_unit);
-        let limits = [
-            ("warps", device.warps / warps.max(1)),
-            ("registers", of_sub_core / warps.div_ceil(device.sub_cores).max(1)),
+        [
+            ("warps", device.warps / self.warps.max(1)),
+            ("registers", of_sub_core / self.warps.div_ceil(device.sub_cores).max(1)),
             ("shared memory", device.shared / shared.max(1)),
             ("CTAs", device.ctas),
-        ];
-        let ctas = limits.iter().map(|(_, limit)| *limit).min().unwrap_or(0);
-        Self { ctas, warps, shared, limits }
+        ]
     }
 
     /// The resource that leaves no room for more.

@@ -21,7 +21,7 @@ pub struct Span {
 }
 
 /// What a launch cost.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The kernel.
     pub kernel: String,
@@ -31,6 +31,8 @@ pub struct Report {
     pub block: [u32; 3],
     /// Cycles from its beginning to its end.
     pub cycles: u64,
+    /// CTAs that were executed, where not all of them were: cycles and counts are then extrapolated.
+    pub sampled: Option<u64>,
     /// What was counted.
     pub counters: Counters,
     /// By instruction.
@@ -69,6 +71,12 @@ impl Report {
     #[must_use]
     pub fn nanoseconds(&self, device: &Device) -> f64 {
         self.cycles as f64 * 1000.0 / device.parameters.clock as f64
+    }
+
+    /// The names of all numbers, in their order.
+    #[must_use]
+    pub fn metric_names(device: &Device) -> Vec<String> {
+        Self::default().metrics(device).into_iter().map(|metric| metric.name).collect()
     }
 
     /// The numbers by Nsight Compute's names.
@@ -159,6 +167,7 @@ impl Report {
             "grid": self.grid,
             "block": self.block,
             "cycles": self.cycles,
+            "sampled_ctas": self.sampled,
             "occupancy": {
                 "ctas": self.occupancy.ctas,
                 "warps": self.occupancy.ctas * self.occupancy.warps,

@@ -4,7 +4,7 @@ use crate::code::Code;
 use crate::counters::{Counters, Line, Stall};
 use crate::device::{Device, Parameters, Throttle};
 use crate::fetch::Fetch;
-use crate::memory::{Private, Request, Shared, Touch, lines, rounds};
+use crate::memory::{LINE, Private, Request, Shared, Touch, lines, on_one_word, rounds};
 use crate::warp::Warp;
 use sass_machine::{Fault, Grid, LANES, Memory, Resident, Touched, Way};
 use std::collections::VecDeque;
@@ -32,6 +32,8 @@ struct SubCore {
     port: u64,
     /// The warp that was issued last: its CTA's place and its number.
     last: Option<(usize, usize)>,
+    /// No warp can be issued before this cycle: pipes only become busier, and warps say when they may go on.
+    due: u64,
 }
 
 /// What stays the same for all of a launch.
@@ -46,6 +48,8 @@ pub(crate) struct World {
     pub(crate) memory: Shared,
     pub(crate) counters: Counters,
     pub(crate) lines: Vec<Line>,
+    /// The line of global memory that was touched first: what a launch takes must not depend on where the host has its memory.
+    pub(crate) origin: Option<u64>,
     /// CTAs that have ended in this cycle.
     pub(crate) ended: Vec<Ended>,
 }
@@ -73,6 +77,9 @@ pub(crate) struct Sm {
     touches: Vec<Touch>,
 }
 
+/// Later than anything happens.
+pub(crate) const NEVER: u64 = u64::MAX;
+
 /// Bytes of local memory that a lane has, at most: those of CTAs lie so far apart for caches.
 const LOCAL: u64 = 1 << 19;
 
@@ -86,6 +93,7 @@ impl Sm {
             queue: VecDeque::new(),
             port: 0,
             last: None,
+            due: NEVER,
         };
         Self {
             number,
@@ -107,7 +115,9 @@ impl Sm {
         for warp in 0..resident.warps() {
             let mut timed = Warp::new(place, warp, now);
             Self::resume(kernel, &mut self.fetch, &mut resident, &mut timed, now);
-            self.sub_cores[warp % count].warps.push(timed);
+            let core = &mut self.sub_cores[warp % count];
+            core.due = core.due.min(timed.ready);
+            core.warps.push(timed);
         }
         // No other memory is so far up.
         let local = (1 << 60) + (u64::from(self.number) << 40) + place as u64 * LOCAL * LANES as u64 * 32;
@@ -125,29 +135,37 @@ impl Sm {
         Some(kernel.grid.deadlock(&cta.resident))
     }
 
-    /// A cycle: each sub-core issues what it can. When there is something to do again.
-    pub(crate) fn cycle(
-        &mut self,
-        kernel: &Kernel<'_>,
-        world: &mut World,
-        now: u64,
-    ) -> Result<Option<u64>, Fault> {
+    /// A cycle: each sub-core issues what it can. When there is something to do again, or [`NEVER`].
+    pub(crate) fn cycle(&mut self, kernel: &Kernel<'_>, world: &mut World, now: u64) -> Result<u64, Fault> {
         for core in 0..self.sub_cores.len() {
-            if let Some(at) = self.choose(kernel, core, now) {
+            if self.sub_cores[core].due <= now
+                && let Some(at) = self.choose(kernel, core, now)
+            {
                 self.issue(kernel, world, core, at, now)?;
             }
         }
-        Ok((0..self.sub_cores.len()).filter_map(|core| self.due(kernel, core, now + 1)).min())
+        let mut due = NEVER;
+        for core in 0..self.sub_cores.len() {
+            if self.sub_cores[core].due <= now {
+                self.sub_cores[core].due = self.due(kernel, core, now + 1);
+            }
+            due = due.min(self.sub_cores[core].due);
+        }
+        Ok(due)
     }
 
-    /// When a pipe takes an instruction, and which: of those that would, the first that is free.
+    /// When a pipe takes an instruction, and which: of those that would, the first that is free. Where all take it, the last.
     fn pipe(&self, core: usize, kernel: &Kernel<'_>, code: &Code) -> (u64, usize) {
         let free = |&pipe: &usize| match kernel.device.pipes[pipe].is_shared {
             true => self.pipes[pipe],
             false => self.sub_cores[core].pipes[pipe],
         };
         let free = code.pipes.iter().map(|pipe| (free(pipe), *pipe));
-        let (mut at, pipe) = free.min_by_key(|(at, _)| *at).unwrap_or((0, 0));
+        let found = match code.takes_all {
+            true => free.max_by_key(|(at, _)| *at),
+            false => free.min_by_key(|(at, _)| *at),
+        };
+        let (mut at, pipe) = found.unwrap_or((0, 0));
         if code.throttle == Throttle::Mio {
             let queue = &self.sub_cores[core].queue;
             let most = kernel.device.parameters.queue as usize;
@@ -165,9 +183,21 @@ impl Sm {
         Some(warp.ready.max(dispatch).max(self.pipe(core, kernel, code).0))
     }
 
-    fn due(&self, kernel: &Kernel<'_>, core: usize, now: u64) -> Option<u64> {
-        let warps = self.sub_cores[core].warps.iter();
-        warps.filter_map(|warp| self.ready(kernel, core, warp)).min().map(|ready| ready.max(now))
+    /// When a sub-core has something to issue from a cycle on, as things stand.
+    fn due(&self, kernel: &Kernel<'_>, core: usize, now: u64) -> u64 {
+        let mut due = NEVER;
+        for warp in &self.sub_cores[core].warps {
+            // Its pipe matters if it could be the first.
+            if warp.ready < due
+                && let Some(ready) = self.ready(kernel, core, warp)
+            {
+                due = due.min(ready);
+            }
+            if due <= now {
+                return now;
+            }
+        }
+        due
     }
 
     /// The warp that is issued: the one before goes on unless it yields, else the one that came first.
@@ -217,11 +247,14 @@ impl Sm {
         let sub_core = &mut self.sub_cores[core];
         let dispatch = if code.reads { sub_core.dispatch } else { 0 };
         sub_core.warps[at].account(now, (free, throttle), dispatch, &mut line.stalls);
-        match device.pipes[pipe].is_shared {
-            true => self.pipes[pipe] = now + code.interval,
-            false => sub_core.pipes[pipe] = now + code.interval,
+        let taken = if code.takes_all { &code.pipes[..] } else { &[pipe] };
+        for &pipe in taken {
+            match device.pipes[pipe].is_shared {
+                true => self.pipes[pipe] = now + code.interval,
+                false => sub_core.pipes[pipe] = now + code.interval,
+            }
         }
-        sub_core.dispatch = sub_core.dispatch.max(now + 1 + code.conflicts * parameters.bank_conflict);
+        sub_core.dispatch = sub_core.dispatch.max(now + 1 + code.dispatch);
         sub_core.last = Some((cta, number));
 
         let done = self.perform(parameters, world, core, cta, code, now);
@@ -280,24 +313,32 @@ impl Sm {
         match touched.memory {
             Memory::Shared | Memory::Constant => {
                 let (rounds, ideal) = rounds(touched);
+                let rounds = rounds.max(code.rounds);
                 match touched.way {
                     Way::Load => {
                         counters.shared_load += rounds;
-                        counters.load_conflicts += rounds - ideal;
+                        counters.load_conflicts += rounds.saturating_sub(ideal.max(code.rounds));
                     }
                     Way::Store | Way::Atomic | Way::Reduction => {
                         counters.shared_store += rounds;
-                        counters.store_conflicts += rounds - ideal;
+                        counters.store_conflicts += rounds.saturating_sub(ideal.max(code.rounds));
                     }
                 }
                 serve(rounds)
             }
             Memory::Global | Memory::Local => {
                 let local = self.ctas[cta].as_ref().map_or(0, |cta| cta.local);
-                lines(touched, local, &mut self.touches);
                 let is_local = touched.memory == Memory::Local;
+                let first = touched.places().next().filter(|_| !is_local);
+                let origin = world.origin.or(first.map(|place| place / LINE * LINE));
+                world.origin = origin;
+                lines(touched, origin.unwrap_or(0), local, &mut self.touches);
                 counters.load_requests += u64::from(touched.way == Way::Load && !is_local);
-                let request = Request { way: touched.way, is_strong: code.is_strong, is_local, hit };
+                let same = match touched.way {
+                    Way::Load | Way::Store => 1,
+                    Way::Atomic | Way::Reduction => on_one_word(touched),
+                };
+                let request = Request { way: touched.way, is_strong: code.is_strong, is_local, hit, same };
                 let (next, ends) =
                     self.private.access(&mut world.memory, request, &self.touches, begin, counters);
                 self.lsu = next.max(begin + 1);
@@ -320,8 +361,12 @@ impl Sm {
         let warp = &self.sub_cores[core].warps[at];
         let (place, number) = (warp.cta, warp.number);
         let Some(cta) = &mut self.ctas[place] else { return };
-        let has_exited = cta.resident.has_exited(number);
-        if has_exited {
+        if !is_barrier && let Some(next) = cta.resident.next(number) {
+            let warp = &mut self.sub_cores[core].warps[at];
+            Self::settle(kernel, &mut self.fetch, warp, next, now);
+            return;
+        }
+        if cta.resident.has_exited(number) {
             self.sub_cores[core].warps.remove(at);
             cta.left -= 1;
             world.counters.resident += now + 1 - cta.begun;
@@ -331,17 +376,13 @@ impl Sm {
             self.ctas[place] = None;
             return;
         }
-        if !has_exited && !is_barrier {
-            let warp = &mut self.sub_cores[core].warps[at];
-            Self::resume(kernel, &mut self.fetch, &mut cta.resident, warp, now);
-            return;
-        }
         // An arrival or an exit may let all go on who wait.
         let freed = now + kernel.device.parameters.barrier;
         for core in &mut self.sub_cores {
             for warp in core.warps.iter_mut().filter(|warp| warp.cta == place && warp.next.is_none()) {
                 warp.release(freed);
                 Self::resume(kernel, &mut self.fetch, &mut cta.resident, warp, now);
+                core.due = core.due.min(warp.ready);
             }
         }
     }
@@ -349,9 +390,13 @@ impl Sm {
     /// A warp's next instruction, if it has one now.
     fn resume(kernel: &Kernel<'_>, fetch: &mut Fetch, resident: &mut Resident, warp: &mut Warp, now: u64) {
         if let Some(next) = resident.next(warp.number) {
-            let fetched = fetch.ready(next, now);
-            warp.settle(next, kernel.code.get(next).and_then(Option::as_ref), fetched);
+            Self::settle(kernel, fetch, warp, next, now);
         }
+    }
+
+    fn settle(kernel: &Kernel<'_>, fetch: &mut Fetch, warp: &mut Warp, next: usize, now: u64) {
+        let fetched = fetch.ready(next, now);
+        warp.settle(next, kernel.code.get(next).and_then(Option::as_ref), fetched);
     }
 }
 

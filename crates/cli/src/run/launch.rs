@@ -106,7 +106,7 @@ pub(crate) fn run(
         };
         // What lies between two accesses is told in their order only if there is one.
         let one = arguments.trace.is_some() || watch.is_some();
-        progress::watch(total, launch.kernel.name(), |progress| {
+        progress::watch(total, ("CTAs", launch.kernel.name()), |progress| {
             let options = LaunchOptions {
                 threads: arguments.threads.unwrap_or(usize::from(one)),
                 scheduler: other.unwrap_or(arguments.request.scheduler),

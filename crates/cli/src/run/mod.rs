@@ -23,7 +23,7 @@ mod grammar;
 mod launch;
 mod npy;
 pub(crate) mod outcome;
-mod progress;
+pub(crate) mod progress;
 mod replay;
 pub(crate) mod request;
 pub(crate) mod sass;

@@ -1,4 +1,4 @@
-//! A progress bar for launches that take long: on a terminal, after half a second.
+//! A progress bar for launches and sweeps that take long: on a terminal, after half a second.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -10,11 +10,11 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(500);
 const REFRESH: Duration = Duration::from_millis(100);
 
-/// Told how many CTAs are done.
+/// Told how many are done.
 pub(crate) type Report<'a> = &'a (dyn Fn(u64) + Sync);
 
-/// Runs `work` with a bar for `total` CTAs.
-pub(crate) fn watch(total: u64, kernel: &str, work: impl FnOnce(Option<Report<'_>>)) {
+/// Runs `work` with a bar for so many of what it is made of; `what` names those, and the whole.
+pub(crate) fn watch(total: u64, what: (&str, &str), work: impl FnOnce(Option<Report<'_>>)) {
     if !std::io::stderr().is_terminal() {
         return work(None);
     }
@@ -22,7 +22,7 @@ pub(crate) fn watch(total: u64, kernel: &str, work: impl FnOnce(Option<Report<'_
     let (working, over) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         let done = &done;
-        scope.spawn(move || show(total, kernel, done, &over));
+        scope.spawn(move || show(total, what, done, &over));
         work(Some(&|n| {
             done.fetch_max(n, Relaxed);
         }));
@@ -31,15 +31,16 @@ pub(crate) fn watch(total: u64, kernel: &str, work: impl FnOnce(Option<Report<'_
 }
 
 /// Draws until the other end of the channel is dropped.
-fn show(total: u64, kernel: &str, done: &AtomicU64, over: &mpsc::Receiver<()>) {
+fn show(total: u64, (parts, whole): (&str, &str), done: &AtomicU64, over: &mpsc::Receiver<()>) {
     if over.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
         return;
     }
-    let template = "{msg} [{wide_bar}] {human_pos}/{human_len} CTAs, {elapsed} + {eta}";
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let template =
+        format!("{{msg}} [{{wide_bar}}] {{human_pos}}/{{human_len}} {parts}, {{elapsed}} + {{eta}}");
+    let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
     bar.set_style(style.progress_chars("=> "));
-    bar.set_message(kernel.to_owned());
+    bar.set_message(whole.to_owned());
     while over.recv_timeout(REFRESH) == Err(RecvTimeoutError::Timeout) {
         bar.set_position(done.load(Relaxed));
         bar.tick();

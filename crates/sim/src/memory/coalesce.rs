@@ -1,7 +1,7 @@
 //! What the lanes of a warp make together: sectors of lines, and rounds of shared memory's banks.
 
 use super::cache::{LINE, SECTOR};
-use sass_machine::{LANES, Memory, Touched};
+use sass_machine::{LANES, Memory, Touched, Way};
 
 /// Banks of shared memory, each a word wide.
 const BANKS: u64 = 32;
@@ -15,9 +15,22 @@ pub(crate) struct Touch {
     pub(crate) sectors: u8,
 }
 
-/// The lines that an access touches, in the order of their first lanes. `own` is where the CTA's local memory begins, as lanes have it
-/// word by word.
-pub(crate) fn lines(touched: &Touched, own: u64, lines: &mut Vec<Touch>) {
+/// How many lanes touch the word that most do: atomic operations on one word come one after the other.
+pub(crate) fn on_one_word(touched: &Touched) -> u64 {
+    let mut words = [0; LANES];
+    let mut count = 0;
+    touched.places().zip(&mut words).for_each(|(place, word)| {
+        *word = place / WORD;
+        count += 1;
+    });
+    let words = &mut words[..count];
+    words.sort_unstable();
+    words.chunk_by(|a, b| a == b).map(|same| same.len() as u64).max().unwrap_or(0)
+}
+
+/// The lines that an access touches, in the order of their first lanes. `origin` is where global memory begins to caches, which is not
+/// where the host has it; `own` where the CTA's local memory does, as lanes have it word by word.
+pub(crate) fn lines(touched: &Touched, origin: u64, own: u64, lines: &mut Vec<Touch>) {
     lines.clear();
     for (lane, &place) in touched.addresses.iter().enumerate() {
         if touched.lanes >> lane & 1 == 0 {
@@ -28,7 +41,7 @@ pub(crate) fn lines(touched: &Touched, own: u64, lines: &mut Vec<Touch>) {
         while at < place + bytes {
             let address = match touched.memory {
                 Memory::Local => own.wrapping_add((at / WORD * LANES as u64 + lane as u64) * WORD),
-                Memory::Global | Memory::Shared | Memory::Constant => at,
+                Memory::Global | Memory::Shared | Memory::Constant => at.wrapping_sub(origin),
             };
             let (line, sector) = (address / LINE, address % LINE / SECTOR);
             match lines.iter_mut().rev().find(|touch| touch.line == line) {
@@ -44,22 +57,37 @@ pub(crate) fn lines(touched: &Touched, own: u64, lines: &mut Vec<Touch>) {
 }
 
 /// The rounds in which shared memory serves an access, and how many there would be without conflicts: a round gives each bank's one word
-/// to whoever wants it.
+/// to whoever wants it. Of atomic operations it carries out one for each bank.
 pub(crate) fn rounds(touched: &Touched) -> (u64, u64) {
+    let is_shared = matches!(touched.way, Way::Load | Way::Store);
     let words = u64::from(touched.bytes).div_ceil(WORD);
-    let mut wanted: Vec<u64> =
-        touched.places().flat_map(|place| (0..words).map(move |word| place / WORD + word)).collect();
-    wanted.sort_unstable();
-    wanted.dedup();
-    let mut of_banks = [0; BANKS as usize];
-    wanted.iter().for_each(|word| of_banks[(word % BANKS) as usize] += 1);
+    // The words that banks have been asked for, each once where it serves all; those of a bank lead to one another, and 0 to none.
+    let mut wanted = [(0, 0_u8); LANES * 4 + 1];
+    let mut firsts = [0_u8; BANKS as usize];
+    let mut of_banks = [0_u64; BANKS as usize];
+    let mut all = 0;
+    for place in touched.places() {
+        for word in (0..words).map(|word| place / WORD + word) {
+            let bank = (word % BANKS) as usize;
+            let mut at = firsts[bank];
+            while at != 0 && !(is_shared && wanted[usize::from(at)].0 == word) {
+                at = wanted[usize::from(at)].1;
+            }
+            if at == 0 && all < LANES * 4 {
+                all += 1;
+                wanted[all] = (word, firsts[bank]);
+                firsts[bank] = all as u8;
+                of_banks[bank] += 1;
+            }
+        }
+    }
     let most = of_banks.into_iter().max().unwrap_or(0);
-    (most.max(1), (wanted.len() as u64).div_ceil(BANKS).max(1))
+    (most.max(1), (all as u64).div_ceil(BANKS).max(1))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Touch, lines, rounds};
+    use super::{Touch, lines, on_one_word, rounds};
     use sass_machine::{Memory, Touched, Way};
 
     fn touched(memory: Memory, bytes: u8, place: impl Fn(u64) -> u64) -> Touched {
@@ -70,7 +98,7 @@ mod tests {
 
     fn counted(touched: &Touched) -> (usize, u32) {
         let mut found = Vec::new();
-        lines(touched, 0, &mut found);
+        lines(touched, 0, 0, &mut found);
         (found.len(), found.iter().map(|touch| touch.sectors.count_ones()).sum())
     }
 
@@ -89,7 +117,7 @@ mod tests {
     #[test]
     fn a_line_is_named_once() {
         let mut found = Vec::new();
-        lines(&touched(Memory::Global, 4, |lane| 128 * (lane % 2)), 0, &mut found);
+        lines(&touched(Memory::Global, 4, |lane| 128 * (lane % 2)), 0, 0, &mut found);
         assert_eq!(found, [Touch { line: 0, sectors: 1 }, Touch { line: 1, sectors: 1 }]);
     }
 
@@ -104,5 +132,19 @@ mod tests {
         assert_eq!(of(8, |lane| 8 * lane), (2, 2));
         assert_eq!(of(16, |lane| 16 * lane), (4, 4));
         assert_eq!(of(16, |_| 64), (1, 1));
+    }
+
+    /// `ATOMS.ADD/1` in measured/h100/shared.csv: as many rounds for one word as for words of one bank.
+    #[test]
+    fn atomic_operations_on_a_bank_come_one_after_the_other() {
+        let of = |place: fn(u64) -> u64| {
+            let touched = Touched { way: Way::Atomic, ..touched(Memory::Shared, 4, place) };
+            (rounds(&touched).0, on_one_word(&touched))
+        };
+        assert_eq!(of(|lane| 4 * lane), (1, 1));
+        assert_eq!(of(|lane| 8 * lane), (2, 1));
+        assert_eq!(of(|lane| 128 * lane), (32, 1));
+        assert_eq!(of(|_| 64), (32, 32));
+        assert_eq!(of(|lane| 4 * (lane % 8)), (4, 4));
     }
 }

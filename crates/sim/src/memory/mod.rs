@@ -10,8 +10,9 @@ mod rate;
 
 use crate::counters::Counters;
 use crate::device::Parameters;
+pub(crate) use cache::LINE;
 use cache::{Cache, SECTOR, SECTORS};
-pub(crate) use coalesce::{Touch, lines, rounds};
+pub(crate) use coalesce::{Touch, lines, on_one_word, rounds};
 pub(crate) use rate::Rate;
 use sass_machine::Way;
 use std::collections::VecDeque;
@@ -20,7 +21,10 @@ use std::collections::VecDeque;
 pub(crate) struct Shared {
     l2: Cache,
     slices: Vec<Rate>,
+    /// What of a slice's time stores take, atomic operations, and those of several lanes on one word.
+    stores: Vec<Rate>,
     atomics: Vec<Rate>,
+    same: Vec<Rate>,
     channels: Vec<Rate>,
     /// Cycles there and back; of those, how many until a slice is asked.
     latency: u64,
@@ -49,6 +53,8 @@ pub(crate) struct Request {
     pub(crate) is_local: bool,
     /// Cycles to a result that the L1 has.
     pub(crate) hit: u64,
+    /// Lanes at the word that most are at.
+    pub(crate) same: u64,
 }
 
 /// Which of so many a line belongs to: all bits of its number matter, as neighbours and powers of two shall not meet.
@@ -63,7 +69,9 @@ impl Shared {
         Self {
             l2: Cache::new(of.l2_size, of.l2_ways),
             slices: rates(of.slices, of.slice_rate),
+            stores: rates(of.slices, of.write_rate),
             atomics: rates(of.slices, of.atomic_rate),
+            same: rates(of.slices, of.same_rate),
             channels: rates(of.channels, of.channel_rate),
             latency: of.l2,
             dram: of.dram,
@@ -106,19 +114,19 @@ impl Shared {
 
     /// A sector that an SM writes; when it has passed the slice.
     fn write(&mut self, line: u64, sector: usize, now: u64, counters: &mut Counters) -> u64 {
-        let slice = spread(line, self.slices.len());
-        let served = self.slices[slice].serve(now + self.latency / 2, 1);
+        let slice = spread(line, self.stores.len());
+        let served = self.stores[slice].serve(now + self.latency / 2, 1);
         counters.l2_write += 1;
         let ready = self.l2.find(line, sector).map_or(served, |ready| served.max(ready));
         self.place(line, sector, ready, true, counters);
         served
     }
 
-    /// A sector that atomic operations change, so many of them one after the other.
-    fn change(&mut self, line: u64, sector: usize, now: u64, counters: &mut Counters) -> u64 {
+    /// A sector that atomic operations change, so many of them on one word, one after the other.
+    fn change(&mut self, line: u64, sector: usize, now: u64, same: u64, counters: &mut Counters) -> u64 {
         let there = self.read(line, sector, now, counters);
         let slice = spread(line, self.atomics.len());
-        let done = self.atomics[slice].serve(there, 1);
+        let done = self.atomics[slice].serve(there, 1).max(self.same[slice].serve(there, same));
         counters.l2_atomic += 1;
         self.place(line, sector, there, true, counters);
         done
@@ -210,7 +218,7 @@ impl Private {
                     }
                     Way::Atomic | Way::Reduction => {
                         let asked = self.ask(&mut begun);
-                        let there = shared.change(touch.line, sector, asked, counters);
+                        let there = shared.change(touch.line, sector, asked, request.same, counters);
                         let ready = match request.way {
                             Way::Atomic => self.answer(shared, there),
                             Way::Load | Way::Store | Way::Reduction => there,

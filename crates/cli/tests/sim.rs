@@ -1,0 +1,86 @@
+//! What `warploom sim` makes of a launch beside its report: files, a comparison, advice, a sample.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const THREADS: u32 = 128;
+
+/// `vector_add` of CTAs on a device of two SMs with two CTAs each; the report.
+fn sim(folder: &Path, ctas: u32, options: &[&str]) -> Value {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/vector-add/kernels.ptx");
+    let n = ctas * THREADS;
+    let buffers =
+        [format!("range:i32[{n}]"), format!("range:i32[{n}]"), format!("zeros:i32[{n}]"), n.to_string()];
+    let output = Command::new(env!("CARGO_BIN_EXE_warploom"))
+        .current_dir(folder)
+        .args(["sim", "--json", "--set", "gpu.sms=2", "--set", "sm.ctas=2"])
+        .args(["--grid", &ctas.to_string(), "--block", &THREADS.to_string()])
+        .args(options)
+        .arg(kernels)
+        .args(buffers)
+        .output()
+        .expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn pictures_and_a_page_are_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    sim(at, 8, &["--roofline", "roof.svg", "--occupancy", "room.svg", "--html", "page.html"]);
+    let read = |name: &str| fs::read_to_string(at.join(name)).expect("a file");
+    let (roof, room, page) = (read("roof.svg"), read("room.svg"), read("page.html"));
+    assert!(roof.contains("of the roof") && room.contains("registers of a thread"));
+    // PTX and machine code, and both pictures.
+    assert!(page.contains("ld.global.b32") && page.contains("LDG.E") && page.matches("<svg").count() == 2);
+}
+
+#[test]
+fn the_model_stands_beside_a_profile() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lines = [
+        "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"",
+        "\"0\",\"vector_add\",\"(128, 1, 1)\",\"(9, 1, 1)\",\"smsp__inst_executed.sum\",\"inst\",\"1\"",
+        "\"1\",\"vector_add(int *)\",\"(128, 1, 1)\",\"(8, 1, 1)\",\"smsp__inst_executed.sum\",\"inst\",\"1,000\"",
+    ];
+    fs::write(folder.path().join("ncu.csv"), lines.join("\n")).expect("a profile");
+    let report = sim(folder.path(), 8, &["--compare", "ncu.csv"]);
+    let both = &report["compare"]["smsp__inst_executed.sum"];
+    let model = report["metrics"]["smsp__inst_executed.sum"].as_f64().expect("a number");
+    assert_eq!((both["gpu"].as_f64(), both["model"].as_f64()), (Some(1000.0), Some(model)));
+    assert_eq!(both["error_percent"].as_f64(), Some(100.0 * (model - 1000.0) / 1000.0));
+}
+
+/// Every change that is named saves what it says: the launch with it takes those cycles.
+#[test]
+fn advice_is_what_the_model_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = sim(folder.path(), 64, &["--advise"]);
+    let advice = report["advice"].as_array().expect("a list");
+    assert!(!advice.is_empty(), "a kernel that waits for memory");
+    let best = &advice[0];
+    let changes: Vec<&str> = best["set"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let options: Vec<&str> = changes.iter().flat_map(|change| ["--set", change]).collect();
+    let again = sim(folder.path(), 64, &options);
+    assert_eq!(again["cycles"], best["cycles"]);
+    assert!(again["cycles"].as_u64() < report["cycles"].as_u64());
+}
+
+#[test]
+fn a_sample_of_a_uniform_grid_says_what_all_of_it_takes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let whole = sim(folder.path(), 256, &[]);
+    let sample = sim(folder.path(), 256, &["--sample", "8"]);
+    assert_eq!((&whole["sampled_ctas"], &sample["sampled_ctas"]), (&Value::Null, &32.into()));
+    let number = |report: &Value, name: &str| report["metrics"][name].as_f64().expect("a number");
+    // What all CTAs do alike is exact.
+    let instructions = "smsp__inst_executed.sum";
+    assert_eq!(number(&whole, instructions), number(&sample, instructions));
+    let [all, some] = [&whole, &sample].map(|report| number(report, "sm__cycles_elapsed.max"));
+    assert!((some - all).abs() < 0.1 * all, "{all} cycles, {some} by a sample");
+    // A grid that has no more is whole.
+    assert_eq!(sim(folder.path(), 8, &["--sample", "3"])["sampled_ctas"], Value::Null);
+}
