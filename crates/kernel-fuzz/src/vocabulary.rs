@@ -143,9 +143,12 @@ pub(crate) fn instruction(words: Words, random: &mut Rng) -> String {
     let unguarded = matches!(mnemonic, Mnemonic::Testp | Mnemonic::Set);
     let guard = if unguarded { String::new() } else { guard(random) };
     let of_halves = opcode.operand_type(0).is_some_and(|ty| ty.bits() == 16);
-    let from_registers = match mnemonic {
+    let of_doubles = opcode.operand_type(0) == Some(ScalarType::F64);
+    let from_register = |i: usize| match mnemonic {
         Mnemonic::Shl | Mnemonic::Shr => of_halves,
-        Mnemonic::Neg => true,
+        Mnemonic::Neg | Mnemonic::Abs => true,
+        Mnemonic::Add | Mnemonic::Fma | Mnemonic::Mad => of_doubles && i == 1,
+        Mnemonic::Sub => of_doubles && i == 2,
         _ => false,
     };
     let mut text = format!("{guard}{}", opcode.text());
@@ -154,7 +157,7 @@ pub(crate) fn instruction(words: Words, random: &mut Rng) -> String {
         let there = spec.with.map_or(!spec.optional || full, |modifier| opcode.has(modifier));
         let (true, Some(ty)) = (there, opcode.operand_type(i).or(Some(ScalarType::B32))) else { continue };
         let mut operand = operand(spec, ty, random);
-        if from_registers && !operand.starts_with('%') {
+        if from_register(i) && !operand.starts_with('%') {
             operand = source(ty, random);
         }
         while spec.role != Role::Read && written.contains(&operand) {
