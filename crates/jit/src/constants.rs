@@ -46,15 +46,18 @@ impl State {
         if self.0.is_empty() {
             return;
         }
-        let copied = match &instruction.op {
-            Op::Mov(mov) if instruction.guard.is_none() => match (mov.d, mov.a) {
-                (Def(Some(d)), _) if function.body.registers[d.index()].ty.bits() != mov.ty.bits() => None,
-                (Def(Some(d)), Value::Constant(value)) => Some((d, Fact::One(value))),
-                (Def(Some(d)), Value::Register(a)) => Some((d, self.0[a.index()])),
-                _ => None,
-            },
-            _ => None,
-        };
+        let mut copied = None;
+        if let Op::Mov(mov) = &instruction.op
+            && let Def(Some(d)) = mov.d
+            && instruction.guard.is_none()
+            && function.body.registers[d.index()].ty.bits() == mov.ty.bits()
+        {
+            copied = match mov.a {
+                Value::Constant(value) => Some((d, Fact::One(value))),
+                Value::Register(a) => Some((d, self.0[a.index()])),
+                Value::Special { .. } | Value::Symbol { .. } | Value::Unused => None,
+            };
+        }
         instruction.registers(&mut |register, access| {
             if access != Access::Read {
                 self.0[register.index()] = Fact::Many;
