@@ -95,23 +95,16 @@ fn canonical(source: &Arc<Source>) -> Result<String, Failure> {
     Err(Failure::new(Exit::Findings, format!("{} has {errors}; it is left as it is", source.name())))
 }
 
-/// Replaces a file in one step, so that nobody sees half of it, and a full disk does not cost the old text.
+/// Replaces a file's text.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     // The file that a symbolic link leads to, not the link.
     let path = path.canonicalize()?;
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = path.with_file_name(name);
-    let written = std::fs::File::create_new(&temporary).and_then(|mut file| {
+    crate::replace::replace(&path, |temporary| {
+        let mut file = std::fs::File::create_new(temporary)?;
         file.write_all(text.as_bytes())?;
         file.set_permissions(std::fs::metadata(&path)?.permissions())?;
-        file.sync_all()?;
-        std::fs::rename(&temporary, &path)
-    });
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written
+        Ok(file)
+    })
 }
 
 /// How many comments a text has.

@@ -28,6 +28,7 @@ mod litmus;
 mod lsp;
 mod pages;
 mod ptxas;
+mod replace;
 mod run;
 mod sass;
 mod sim;

@@ -5,6 +5,7 @@ use ir::instruction::Op;
 use ir::operand::{Def, Value};
 use ir::{Access, Cfg, Function, Instruction};
 use ptx::module::RegId;
+use std::ops::Range;
 
 /// What is followed, in blocks times registers: of a function with more nothing is known.
 const MOST: usize = 1 << 22;
@@ -38,6 +39,13 @@ impl State {
         match self.0.get(register.index()) {
             Some(Fact::One(value)) => Some(*value),
             Some(Fact::Nothing | Fact::Many) | None => None,
+        }
+    }
+
+    /// What they hold behind instructions that come one after the other.
+    pub(crate) fn follow_all(&mut self, function: &Function<'_>, instructions: Range<u32>) {
+        for instruction in instructions.filter_map(|index| function.instruction(index)) {
+            self.follow(function, instruction);
         }
     }
 
@@ -86,11 +94,7 @@ impl Constants {
             goes_on = false;
             for &block in &order.blocks {
                 let mut state = states[block].clone();
-                for index in cfg.blocks[block].first..cfg.blocks[block].end {
-                    if let Some(instruction) = function.instruction(index) {
-                        state.follow(function, instruction);
-                    }
-                }
+                state.follow_all(function, cfg.blocks[block].first..cfg.blocks[block].end);
                 for to in successors(cfg, block) {
                     for (all, more) in states[to].0.iter_mut().zip(&state.0) {
                         let joined = all.join(*more);

@@ -69,6 +69,12 @@ impl Stalls {
         self.0.iter_mut().for_each(scale);
     }
 
+    /// The cycles in which a warp was not issued.
+    #[must_use]
+    pub fn waited(&self) -> u64 {
+        self.all() - self.of(Stall::Selected)
+    }
+
     /// All cycles.
     #[must_use]
     pub fn all(&self) -> u64 {

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use machine::output::Output;
 use machine::{Device as Memory, DeviceOptions, Profile};
 use sass_machine::{Launch, Loaded, Program};
-use sim::{Device, Report, simulate};
+use sim::{Device, Report, profiles, simulate};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -106,25 +106,9 @@ fn report(
     Ok(simulate(&loaded, &launch, device)?)
 }
 
-/// What Nsight Compute said of each launch, in its order: metrics by name.
-fn profiled(csv: &str) -> Vec<HashMap<String, f64>> {
-    let mut launches: Vec<HashMap<String, f64>> = Vec::new();
-    for line in csv.lines().filter(|line| line.starts_with('"')) {
-        let cells: Vec<&str> = line.trim_matches('"').split("\",\"").collect();
-        let (Some(Ok(id)), [.., name, _, value]) = (cells.first().map(|id| id.parse::<usize>()), &cells[..])
-        else {
-            continue;
-        };
-        launches.resize_with(launches.len().max(id + 1), HashMap::new);
-        let value = value.replace(',', "").parse().unwrap_or(f64::NAN);
-        launches[id].insert((*name).to_owned(), value);
-    }
-    launches
-}
-
 /// All kernels of the validation, beside what Nsight Compute said of them in the same order.
 pub(crate) fn kernels(folder: &Path, profile: &str, device: &Device, only: &[String]) -> Result<String> {
-    let silicon = profiled(profile);
+    let silicon = profiles(profile);
     let mut inputs = HashMap::new();
     let mut lines = String::from("kernel,n,metric,gpu,model,error_percent\n");
     for (case, gpu) in cases().zip(&silicon) {
@@ -145,7 +129,7 @@ pub(crate) fn kernels(folder: &Path, profile: &str, device: &Device, only: &[Str
             report.metrics(device).into_iter().map(|metric| (metric.name, metric.value)).collect();
         let mut error = 0.0;
         for metric in COMPARED {
-            let (Some(&gpu), Some(&model)) = (gpu.get(metric), metrics.get(metric)) else { continue };
+            let (Some(&gpu), Some(&model)) = (gpu.metrics.get(metric), metrics.get(metric)) else { continue };
             let percent = if gpu == model { 0.0 } else { 100.0 * (model - gpu) / gpu };
             if metric == COMPARED[0] {
                 error = percent;

@@ -1,5 +1,6 @@
 //! The model beside what Nsight Compute said of the same launch.
 
+use super::page::number;
 use crate::failure::Failure;
 use crate::terminal;
 use serde_json::{Value, json};
@@ -35,10 +36,6 @@ fn both(report: &Report, device: &Device, profile: &Profile) -> Vec<(String, f64
 
 pub(super) fn table(report: &Report, device: &Device, profile: &Profile) -> String {
     let rows = both(report, device, profile).into_iter().map(|(name, model, gpu, error)| {
-        let number = |value: f64| match value.fract() == 0.0 {
-            true => terminal::thousands(value as u64),
-            false => format!("{value:.3}"),
-        };
         vec![name, number(model), number(gpu), error.map_or(String::new(), |error| format!("{error:+.1} %"))]
     });
     terminal::table(&["metric", "model", "GPU", "error"], rows.collect(), true)

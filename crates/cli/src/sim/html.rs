@@ -3,8 +3,9 @@
 use super::plots;
 use crate::run::request::Extents;
 use crate::terminal::thousands;
+use reports::findings::escaped;
 use sass_machine::{BYTES, Program};
-use sim::{Device, Report, Stall};
+use sim::{Device, Report};
 use std::error::Error;
 use std::fmt::Write;
 
@@ -50,7 +51,7 @@ pub(super) fn page(
         let address = at as u64 * BYTES;
         let Some(text) = program.instruction(&report.kernel, address) else { continue };
         let part = line.stalls.all() as f64 / all;
-        let waited = line.stalls.all() - line.stalls.of(Stall::Selected);
+        let waited = line.stalls.waited();
         let (reason, cycles) = Report::reason(line);
         // The more of all cycles, the stronger the colour.
         writeln!(
@@ -69,8 +70,4 @@ pub(super) fn page(
         writeln!(page, "<pre>{}</pre>", escaped(ptx))?;
     }
     Ok(page + "</div>\n</body></html>\n")
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

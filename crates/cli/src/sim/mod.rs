@@ -136,7 +136,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// One launch.
 fn one(arguments: &Launched) -> Result<Exit, Failure> {
-    let device = changed(&arguments.device, &arguments.set)?;
+    let device = changed(launch::device(&arguments.device)?, &arguments.set)?;
     let code = Code::read(&arguments.file, arguments.kernel.as_deref(), arguments.own_code)?;
     let kernel = code.kernel(arguments.kernel.as_deref())?;
     let shape = Shape {
@@ -156,7 +156,7 @@ fn one(arguments: &Launched) -> Result<Exit, Failure> {
     files(arguments, &report, &device, &code)?;
     let profile = arguments.compare.as_ref().map(|path| compare::find(path, &report)).transpose()?;
     let ideas = match arguments.advise {
-        true => Some(advice(arguments, &report, &code, shape)?),
+        true => Some(advice(arguments, &report, (&code, shape), &device)?),
         false => None,
     };
     let mut outputs = arguments.json.then(Vec::new);
@@ -222,18 +222,17 @@ fn files(arguments: &Launched, report: &Report, device: &Device, code: &Code) ->
 fn advice(
     arguments: &Launched,
     report: &Report,
-    code: &Code,
-    shape: Shape,
+    (code, shape): (&Code, Shape),
+    device: &Device,
 ) -> Result<Vec<(Idea, u64)>, Failure> {
-    let device = changed(&arguments.device, &arguments.set)?;
     let head = |at: usize| {
         let text =
             code.program.instruction(&report.kernel, at as u64 * sass_machine::BYTES).unwrap_or_default();
         sass::Instruction::head(&text).to_owned()
     };
     let mut found = Vec::new();
-    for idea in sim::ideas(report, &device, head) {
-        let device = changed(&arguments.device, &[&arguments.set[..], &idea.set].concat())?;
+    for idea in sim::ideas(report, device, head) {
+        let device = changed(device.clone(), &idea.set)?;
         let again = code.model(&report.kernel, shape, &arguments.arguments, &device);
         let cycles = again.map_err(|stopped| stopped.failure)?.report.cycles;
         if cycles < report.cycles {
@@ -245,8 +244,7 @@ fn advice(
 }
 
 /// A device, with what is changed of it.
-fn changed(name: &str, changes: &[String]) -> Result<Device, Failure> {
-    let mut device = launch::device(name)?;
+fn changed(mut device: Device, changes: &[String]) -> Result<Device, Failure> {
     for change in changes {
         device.set(change).map_err(|error| Failure::usage(error.to_string()))?;
     }

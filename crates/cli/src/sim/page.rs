@@ -3,7 +3,7 @@
 use crate::run::request::Extents;
 use crate::terminal::{self, thousands};
 use sass_machine::{BYTES, Program};
-use sim::{Device, Idea, Report, Row, Stall};
+use sim::{Device, Idea, Report, Row};
 use std::fmt::Write;
 
 /// The report as text: figures, why warps waited, and the instructions with most of that.
@@ -30,13 +30,7 @@ pub(super) fn page(report: &Report, device: &Device, program: &Program) -> Strin
         device.parameters.warps,
         occupancy.limit(),
     );
-    let rows = report.metrics(device).into_iter().map(|metric| {
-        let value = match metric.value.fract() == 0.0 {
-            true => thousands(metric.value as u64),
-            false => format!("{:.3}", metric.value),
-        };
-        vec![metric.name, value]
-    });
+    let rows = report.metrics(device).into_iter().map(|metric| vec![metric.name, number(metric.value)]);
     page += &terminal::table(&["metric", "value"], rows.collect(), true);
     let all = report.stalls().all().max(1);
     let mut lines: Vec<_> = report.lines.iter().enumerate().filter(|(_, line)| line.warps > 0).collect();
@@ -46,7 +40,7 @@ pub(super) fn page(report: &Report, device: &Device, program: &Program) -> Strin
     let rows = lines.into_iter().map(|(at, line)| {
         let (reason, cycles) = Report::reason(line);
         let address = at as u64 * BYTES;
-        let waited = line.stalls.all() - line.stalls.of(Stall::Selected);
+        let waited = line.stalls.waited();
         vec![
             format!("{:.1} %", 100.0 * line.stalls.all() as f64 / all as f64),
             thousands(line.warps),
@@ -62,6 +56,14 @@ pub(super) fn page(report: &Report, device: &Device, program: &Program) -> Strin
         false,
     );
     page
+}
+
+/// A metric's number.
+pub(super) fn number(value: f64) -> String {
+    match value.fract() == 0.0 {
+        true => thousands(value as u64),
+        false => format!("{value:.3}"),
+    }
 }
 
 /// Instructions that are shown.

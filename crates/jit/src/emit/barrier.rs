@@ -12,7 +12,7 @@ use super::values::Lanes;
 use super::{Emitter, context};
 use crate::Refusal;
 use crate::class::Class;
-use crate::constants::State;
+use crate::constants::{Constants, State};
 use crate::divergence::Bits;
 use crate::llvm::has_masks;
 use crate::order::successors;
@@ -103,11 +103,8 @@ impl Emitter<'_> {
             let mask = self.text.int(1, Kind::Vector);
             parts.push(("%live".to_owned(), mask, self.home("%live", self.rows.width), true));
         }
-        let first = self.cfg.blocks[self.block].first;
-        let mut state = self.constants.enter(self.block);
-        for instruction in (first..index).filter_map(|at| self.function.instruction(at)) {
-            state.follow(self.function, instruction);
-        }
+        let mut state = self.constants().enter(self.block);
+        state.follow_all(self.function, self.cfg.blocks[self.block].first..index);
         let mut constants = Vec::new();
         for register in live {
             if let Some(value) = self.waits_nowhere(&state, register) {
@@ -214,7 +211,7 @@ impl Emitter<'_> {
 
     /// From the start of a block to an instruction of it. What has not been written at a barrier may have changed.
     fn change(&self, changed: &mut Bits, block: usize, end: u32) {
-        let mut state = self.constants.enter(block);
+        let mut state = self.constants().enter(block);
         for index in self.cfg.blocks[block].first..end {
             let Some(instruction) = self.function.instruction(index) else { continue };
             if instruction.op.effects().barrier.is_some() {
@@ -231,6 +228,11 @@ impl Emitter<'_> {
                 }
             });
         }
+    }
+
+    /// What registers hold: looked for when the first barrier asks.
+    fn constants(&self) -> &Constants {
+        self.constants.get_or_init(|| Constants::new(self.function, self.cfg, self.order))
     }
 
     /// The constant of a register that takes a vector, if it is one.

@@ -5,7 +5,6 @@ use super::values::Lanes;
 use super::{Emitted, Emitter, context};
 use crate::Refusal;
 use crate::class::Rows;
-use crate::constants::Constants;
 use crate::context::end;
 use crate::divergence::{Bits, Divergence};
 use crate::linear::Linears;
@@ -23,7 +22,6 @@ pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> 
     let live = Liveness::new(function, &cfg);
     let linears = Linears::new(source, function, &cfg, &order, &live, rows);
     let divergence = Divergence::new(function, &cfg, &order, &live, &linears, rows);
-    let constants = Constants::new(function, &cfg, &order);
     let emitter = Emitter {
         source,
         function,
@@ -32,7 +30,7 @@ pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> 
         live: &live,
         divergence: &divergence,
         linears: &linears,
-        constants: &constants,
+        constants: std::cell::OnceCell::new(),
         shared_end: super::memory::shared_end(source),
         rows,
         text: Text::new(rows.width),

@@ -105,7 +105,7 @@ pub(crate) struct Emitter<'a> {
     pub(crate) live: &'a Liveness,
     pub(crate) divergence: &'a Divergence,
     pub(crate) linears: &'a Linears,
-    pub(crate) constants: &'a Constants,
+    pub(crate) constants: std::cell::OnceCell<Constants>,
     /// Where the variables in shared memory end.
     pub(crate) shared_end: u64,
     pub(crate) rows: Rows,

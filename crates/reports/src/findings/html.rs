@@ -116,7 +116,7 @@ fn access(page: &mut String, access: &Value, sources: &mut Sources) {
 }
 
 /// A text that means itself in HTML.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -5,6 +5,7 @@ mod html;
 mod junit;
 mod source;
 
+pub use html::escaped;
 use serde_json::Value;
 
 /// What was checked, and what came of it.

@@ -3,6 +3,7 @@
 
 use super::table::Cell;
 use crate::failure::Failure;
+use crate::replace::replace;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -82,20 +83,14 @@ impl Journal {
     }
 }
 
-/// Writes a file in one step, so that nobody sees half of it.
+/// Writes a file in one step.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = path.with_file_name(name);
-    let written = File::create(&temporary).and_then(|mut file| {
+    replace(path, |temporary| {
+        // What one with our number has left, who was killed, is no obstacle.
+        let mut file = File::create(temporary)?;
         file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
+        Ok(file)
+    })
 }
 
 fn read(line: &[u8]) -> Option<(u64, Cells)> {
