@@ -1,13 +1,13 @@
 //! `cargo xtask fuzz-engines`: random kernels on all engines.
 //!
-//! The interpreter and the compiled engine run the same kernels; with `--engine cuda` a GPU runs them too, assembled by ptxas at two
+//! The interpreter and the compiled engine run the same kernels, or with `--engine sass` our ptxas and the machine for SASS; with `--engine cuda` a GPU runs them too, assembled by ptxas at two
 //! levels, for which this command needs no cargo: it can be carried to where the GPU is. What differs is minimised and written as a
 //! file, which belongs into `crates/kernel-fuzz/tests/findings`. Before a kernel runs, its file is where `--findings` says, so that
 //! one that ends the process is not lost.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
-use kernel_fuzz::{Case, Engines, Outcome, engine, generate, minimise, silicon};
+use kernel_fuzz::{Case, Engines, Outcome, engine, generate, minimise, sass, silicon};
 use rayon::prelude::*;
 use real_gpu::Gpu;
 use std::collections::BTreeMap;
@@ -31,8 +31,8 @@ pub(crate) struct Choice {
     /// Host threads; 0 for one a core.
     #[arg(long, default_value_t = 0)]
     jobs: usize,
-    /// Who runs them beside the interpreter: `jit`, or `cuda` for a GPU as well.
-    #[arg(long, default_value = "jit", value_parser = ["jit", "cuda"])]
+    /// Who runs them beside the interpreter: `jit`, `sass` for what our ptxas makes of them, or `cuda` for a GPU as well as `jit`.
+    #[arg(long, default_value = "jit", value_parser = ["jit", "sass", "cuda"])]
     engine: String,
     /// The assembler for a GPU.
     #[arg(long, env = "WARPLOOM_PTXAS", default_value = "ptxas")]
@@ -115,7 +115,9 @@ fn engines() -> Result<Engines> {
 /// All kernels on both engines of the machine.
 fn on_machine(choice: &Choice, seeds: Range<u64>, bar: &ProgressBar) -> Result<Tally> {
     let probe = engines()?;
-    if let Some(why) = probe.without_jit() {
+    if choice.engine != "sass"
+        && let Some(why) = probe.without_jit()
+    {
         eprintln!("SKIPPED: the compiled engine: {why}");
     }
     let tallies = seeds.into_par_iter().progress_with(bar.clone()).map_init(engines, |engines, seed| {
@@ -131,7 +133,11 @@ fn one(choice: &Choice, engines: &Engines, seed: u64) -> Result<(Tally, Outcome)
     let case = Case::of(&kernel);
     let running = choice.findings.join(format!("running-{seed}.ptx"));
     fs::write(&running, case.file())?;
-    let (interpreted, compiled) = (engines.interpret(&case), engines.compile(&case));
+    let other = |case: &Case| match choice.engine.as_str() {
+        "sass" => sass::run(case),
+        _ => engines.compile(case),
+    };
+    let (interpreted, compiled) = (engines.interpret(&case), other(&case));
     let mut tally = Tally::default();
     match &compiled {
         Outcome::Memory(_) | Outcome::Stopped(_) => tally.compiled += 1,
@@ -142,7 +148,10 @@ fn one(choice: &Choice, engines: &Engines, seed: u64) -> Result<(Tally, Outcome)
         }
     }
     if let Some(what) = engine::difference(&interpreted, &compiled) {
-        let small = minimise(&kernel, &mut |kernel| engines.difference(&Case::of(kernel)).is_some());
+        let small = minimise(&kernel, &mut |kernel| {
+            let case = Case::of(kernel);
+            engine::difference(&engines.interpret(&case), &other(&case)).is_some()
+        });
         keep(&choice.findings, seed, &Case::of(&small))?;
         tally.findings.push((seed, what));
     }

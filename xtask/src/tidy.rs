@@ -130,7 +130,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-conformance", &["warploom-ir", "warploom-machine", "warploom-ptx", "warploom-real-gpu"]),
     (
         "warploom-kernel-fuzz",
-        &["warploom-conformance", "warploom-jit", "warploom-machine", "warploom-ptx", "warploom-real-gpu"],
+        &[
+            "warploom-conformance",
+            "warploom-jit",
+            "warploom-machine",
+            "warploom-ptx",
+            "warploom-ptxas",
+            "warploom-real-gpu",
+            "warploom-sass-machine",
+        ],
     ),
     (
         "xtask",

@@ -28,7 +28,7 @@ pub struct Engines {
 /// Warp instructions that a case may issue. Loops count to seven, four deep.
 const BUDGET: u64 = 1 << 26;
 /// Bytes of global memory.
-const MEMORY: u64 = 64 << 20;
+pub(crate) const MEMORY: u64 = 64 << 20;
 
 impl Engines {
     /// The engines that this host has.

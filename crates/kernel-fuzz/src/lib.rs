@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! seed --generate--> Kernel: a tree of statements --print--> Case: PTX and a launch --engine--> Outcome
-//!                       ▲                                                              interpreter, jit, silicon
+//!                       ▲                                                              interpreter, jit, SASS, silicon
 //!                       └──────────────minimise, while the difference stays────────────────────┘
 //! ```
 //!
@@ -14,6 +14,7 @@
 //! | [`generate`](mod@generate) | random statements: control flow, memory, threads that work together |
 //! | [`case`](mod@case) | a kernel as text with its launch and the contents of memory; the file of a finding |
 //! | [`engine`] | running a case on the machine, interpreted and compiled |
+//! | [`sass`] | running it as SASS of our own ptxas, without a GPU |
 //! | [`silicon`] | running it on a GPU, assembled by ptxas at two levels |
 //! | [`minimise`](mod@minimise) | the smallest kernel for which something still holds |
 //!
@@ -33,6 +34,7 @@ mod frame;
 pub mod generate;
 pub mod kernel;
 pub mod minimise;
+pub mod sass;
 pub mod silicon;
 mod vocabulary;
 

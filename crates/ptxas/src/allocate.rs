@@ -10,7 +10,7 @@ const STACK_POINTER: u32 = 1;
 const PREDICATES: u32 = 7;
 
 /// Most words of a set for each block: 256 MiB, of which there are four.
-const MOST_WORDS: usize = 1 << 25;
+pub(crate) const MOST_WORDS: usize = 1 << 25;
 
 /// What did not suffice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,13 +83,13 @@ pub fn allocate(code: &Code) -> Result<Allocation, Shortage> {
 }
 
 /// The parts of all registers, each with its number, and what instructions do to them.
-struct Units {
-    first: Vec<u32>,
-    count: usize,
+pub(crate) struct Units {
+    pub(crate) first: Vec<u32>,
+    pub(crate) count: usize,
 }
 
 impl Units {
-    fn new(code: &Code) -> Self {
+    pub(crate) fn new(code: &Code) -> Self {
         let mut count = 0;
         let first = code
             .registers
@@ -106,7 +106,7 @@ impl Units {
         Self { first, count: count as usize }
     }
 
-    fn of(&self, operand: &Operand) -> std::ops::Range<u32> {
+    pub(crate) fn of(&self, operand: &Operand) -> std::ops::Range<u32> {
         operand.register().map_or(0..0, |(reg, part, width)| {
             let first = self.first[reg.0 as usize] + u32::from(part);
             first..first + u32::from(width)
@@ -114,7 +114,7 @@ impl Units {
     }
 
     /// Visits what an instruction reads.
-    fn reads(&self, code: &Code, instruction: &Instruction, visit: &mut dyn FnMut(u32)) {
+    pub(crate) fn reads(&self, code: &Code, instruction: &Instruction, visit: &mut dyn FnMut(u32)) {
         if let Some((guard, _)) = instruction.guard {
             visit(self.first[guard.0 as usize]);
         }
@@ -128,7 +128,7 @@ impl Units {
         }
     }
 
-    fn writes(&self, instruction: &Instruction, visit: &mut dyn FnMut(u32)) {
+    pub(crate) fn writes(&self, instruction: &Instruction, visit: &mut dyn FnMut(u32)) {
         instruction.operands[..instruction.written].iter().flat_map(|o| self.of(o)).for_each(visit);
     }
 }
@@ -237,8 +237,10 @@ pub fn ranges(code: &Code) -> Vec<Option<Range>> {
                 cover(unit as usize, at + 1);
                 live[unit as usize / 64] &= !(1 << (unit % 64));
             });
+            // The matrices of one LDSM come one after the other.
+            let last = if instruction.name.starts_with("LDSM") { at + 1 } else { at };
             units.reads(code, instruction, &mut |unit| {
-                cover(unit as usize, at);
+                cover(unit as usize, last);
                 live[unit as usize / 64] |= 1 << (unit % 64);
             });
         }
@@ -262,7 +264,7 @@ fn each(set: &[u64], mut visit: impl FnMut(usize)) {
     }
 }
 
-fn live_out(code: &Code, units: &Units, blocks: &[Block]) -> Vec<Vec<u64>> {
+pub(crate) fn live_out(code: &Code, units: &Units, blocks: &[Block]) -> Vec<Vec<u64>> {
     let words = units.count.div_ceil(64);
     let (mut exposed, mut killed) =
         (vec![vec![0_u64; words]; blocks.len()], vec![vec![0_u64; words]; blocks.len()]);

@@ -13,8 +13,8 @@ pub mod allocate;
 pub mod code;
 pub mod codes;
 mod emit;
-mod forward;
 pub mod layout;
+mod optimise;
 pub mod schedule;
 mod select;
 mod verify;
@@ -150,11 +150,16 @@ fn kernel(module: &Module, id: FuncId, level: Level) -> Result<emit::Kernel<'_>,
         return Err(vec![Diagnostic::error(codes::DECLARATION, declaration.span, text)]);
     }
     let layout = layout::Layout::new(module, id)?;
+    let waits = level == Level::Overlapped && optimise::may_wait(module, id);
     // Predicates first where they are fastest; in general registers if there are too many.
-    for spread in [false, true] {
+    // Values that are computed once live longer: the last attempt computes them where they are needed.
+    for (spread, sharing) in [(false, true), (true, true), (true, false)] {
         let mut selected = select::select(module, &layout, id, spread)?;
         if level == Level::Overlapped {
-            forward::forward(&mut selected.code);
+            match sharing {
+                true => optimise::optimise(&mut selected.code, waits, selected.frame > 0),
+                false => optimise::tidy(&mut selected.code),
+            }
         }
         if selected.frame > MOST_LOCAL || layout.shared_bytes > MOST_SHARED {
             let text = format!(
@@ -180,6 +185,7 @@ fn kernel(module: &Module, id: FuncId, level: Level) -> Result<emit::Kernel<'_>,
                 });
             }
             Err(Shortage::Predicates) if !spread => {}
+            Err(Shortage::Predicates | Shortage::General) if sharing && level == Level::Overlapped => {}
             Err(shortage) => {
                 let what = match shortage {
                     Shortage::General => "more than 254 registers at once, and nothing is spilled yet",

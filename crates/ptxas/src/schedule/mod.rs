@@ -1,11 +1,14 @@
 //! Control codes: when an instruction may be issued. At `-O0` nothing overlaps ([`serial`]); above that what depends on nothing
 //! need not wait ([`overlapped`]). The check of hazards in `cuasm` judges both.
 
+mod kinds;
 mod overlapped;
 mod serial;
 
 use crate::allocate::Allocation;
-use crate::code::{Code, Instruction, Line};
+use crate::code::{Code, Line};
+
+pub(crate) use kinds::{Latency, Weight, is_pure, latency, weight};
 
 /// How much is done for speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,11 +32,6 @@ pub(crate) fn controls(level: Level, code: &Code, allocation: &Allocation) -> Ve
         }
         Level::Overlapped => overlapped::controls(code, allocation),
     }
-}
-
-/// Whether an instruction does nothing but write its results.
-pub(crate) fn is_pure(one: &Instruction) -> bool {
-    one.written > 0 && overlapped::is_pure(one)
 }
 
 /// A mnemonic with its modifiers, without the bits that no text shows.

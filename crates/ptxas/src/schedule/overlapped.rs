@@ -1,31 +1,27 @@
-//! Control codes where an instruction waits for what it needs and no longer. The order stays that of selection.
+//! Control codes where an instruction waits for what it needs and no longer. The order is given.
 //!
 //! - One of fixed latency says nothing; who reads its result is issued that many cycles later, which the stall count of the
-//!   instruction in front of the reader sees to. The numbers are those that [an H200 gave](../../../sass/latencies/sm_90.latency), of all
-//!   readers the largest; a guard is read early and so waits longest.
-//! - One of variable latency names a scoreboard, four of which are for results and two for operands that are still to be read, in
-//!   turns. Who reads or writes what a scoreboard guards waits for it.
-//! - All others are serial: they wait for everything, and everything waits for them. Uniform registers, barriers and matrices are among
-//!   them.
+//!   instruction in front of the reader sees to. The numbers are those that [an H200 gave](../../../sass/latencies/sm_90.latency), within
+//!   a pipe and between pipes; a guard is read early and so waits longest.
+//! - One of variable latency names a scoreboard, which is one that nothing waits for, or else the one that was taken first. Who reads or
+//!   writes what a scoreboard guards waits for it. Operands have one of their own only if they are overwritten before the result
+//!   is waited for.
+//! - What lanes and warps meet at touches no register, and waits for none.
+//! - All others are serial: they wait for everything, and everything waits for them. Uniform registers and matrices are among them.
 //!
-//! Blocks do not look at one another: the last instruction of one stalls until what has a fixed latency is there, and the first of the
-//! next waits for all scoreboards.
+//! What scoreboards guard at the end of a block they guard in those that follow. What has a fixed latency is there at the end of a block,
+//! if another one reads it.
 
-use super::{head, name, serial};
-use crate::allocate::{Allocation, blocks, operand_units};
+use super::kinds::{Latency, Pipe, latency};
+use super::{name, serial};
+use crate::allocate::{Allocation, Block, Units, blocks, live_out, operand_units};
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-/// Instructions of the integer pipe and of that for products and floats: their results are there after 4 or 5 cycles.
-const SIMPLE: &[&str] = &[
-    "IADD3", "LOP3", "SHF", "MOV", "SEL", "VIMNMX", "PRMT", "LEA", "IABS", "SGXT", "FMNMX", "FSEL", "ISETP",
-    "FSETP", "HSETP2", "PLOP3", "IMAD", "IDP", "FADD", "FMUL", "FFMA",
-];
-/// Of 64-bit floats.
-const DOUBLE: &[&str] = &["DADD", "DMUL", "DFMA", "DSETP"];
-
-/// Cycles until a result is read. Of doubles ptxas leaves 10 where other units read them.
-const SIMPLE_CYCLES: u64 = 5;
+/// Cycles until a result is read in the pipe that made it, and in another.
+const NEAR_CYCLES: u64 = 4;
+const FAR_CYCLES: u64 = 5;
+/// Of doubles ptxas leaves 10 where other units read them.
 const DOUBLE_CYCLES: u64 = 10;
 /// More, if units for 64-bit floats or of variable latency read it: ptxas leaves 6 altogether, and with 5 an H100 read old values.
 const MORE_CYCLES: u64 = 1;
@@ -37,98 +33,83 @@ const MOST: u64 = 15;
 const BRANCH_STALL: u64 = 5;
 /// Between one that sets a scoreboard and who waits for it.
 const SCOREBOARD_STALL: u64 = 2;
-
-const RESULT_BOARDS: [usize; 4] = [0, 1, 2, 3];
-const OPERAND_BOARDS: [usize; 2] = [4, 5];
 const BOARDS: usize = 6;
 
 /// A general register, or from 256 on a predicate.
 type Unit = u32;
 
-/// How long an instruction takes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Latency {
-    Fixed(u64),
-    /// A scoreboard says, where there is a result.
-    Variable {
-        result: bool,
-    },
-    Branch,
-    Serial,
+/// What a scoreboard guards.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Board {
+    results: BTreeSet<Unit>,
+    /// Operands that are still to be read.
+    operands: BTreeSet<Unit>,
 }
 
-fn latency(one: &Instruction) -> Latency {
-    let uniform = |operand: &Operand| match operand {
-        Operand::Text(text) => text.contains("UR") && text != "URZ" || text.contains("UP"),
-        _ => false,
-    };
-    // What the text alone names is not followed.
-    let hidden = |operand: &Operand| matches!(operand, Operand::Text(text) if !["RZ", "PT", "!PT", "URZ"].contains(&text.as_str()));
-    let head = head(&one.name);
-    match head {
-        "BRA" if name(&one.name) == "BRA" => Latency::Branch,
-        "EXIT" => Latency::Branch,
-        _ if one.operands.iter().any(uniform) || one.operands[..one.written].iter().any(hidden) => {
-            Latency::Serial
-        }
-        _ if SIMPLE.contains(&head) => Latency::Fixed(SIMPLE_CYCLES),
-        _ if DOUBLE.contains(&head) => Latency::Fixed(DOUBLE_CYCLES),
-        "LDG" | "LD" | "LDS" | "LDL" | "LDC" | "ATOM" | "ATOMG" | "ATOMS" | "MUFU" | "POPC" | "FLO"
-        | "BREV" | "I2F" | "F2I" | "F2F" | "FRND" | "S2R" => Latency::Variable { result: true },
-        "STG" | "ST" | "STS" | "STL" => Latency::Variable { result: false },
-        _ => Latency::Serial,
+impl Board {
+    fn is_free(&self) -> bool {
+        self.results.is_empty() && self.operands.is_empty()
     }
 }
 
-/// Whether an instruction computes registers that all are followed, and does nothing else.
-pub(super) fn is_pure(one: &Instruction) -> bool {
-    match latency(one) {
-        Latency::Fixed(_) => true,
-        Latency::Variable { result } => {
-            result && !matches!(head(&one.name), "LDG" | "LD" | "LDS" | "LDL" | "ATOM" | "ATOMG" | "ATOMS")
-        }
-        Latency::Branch | Latency::Serial => false,
-    }
-}
-
-/// What is still under way, in a block.
-#[derive(Default)]
-struct Pending {
-    now: u64,
-    /// When a result of fixed latency can be read, as an operand and as a guard.
-    ready: HashMap<Unit, (u64, u64)>,
-    /// What each scoreboard guards: results, or operands.
-    boards: [Vec<Unit>; BOARDS],
-    /// Scoreboards that guard everything.
+/// The scoreboards, where blocks meet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Boards {
+    boards: [Board; BOARDS],
+    /// Those that guard everything.
     all: u8,
-    next: (usize, usize),
 }
 
-impl Pending {
+impl Boards {
+    /// Takes in what comes from another block; whether that is new.
+    fn join(&mut self, other: &Self) -> bool {
+        let before = self.clone();
+        self.all |= other.all;
+        for (own, more) in self.boards.iter_mut().zip(&other.boards) {
+            own.results.extend(&more.results);
+            own.operands.extend(&more.operands);
+        }
+        *self != before
+    }
+
     /// The scoreboards that a reader of some registers and writer of others waits for.
     fn waits(&mut self, reads: &[Unit], writes: &[Unit]) -> u8 {
         let mut mask = std::mem::take(&mut self.all);
         for (board, guarded) in self.boards.iter_mut().enumerate() {
-            let results = RESULT_BOARDS.contains(&board);
-            let touched = |unit: &Unit| writes.contains(unit) || results && reads.contains(unit);
-            if guarded.iter().any(touched) {
+            let touched =
+                writes.iter().any(|it| guarded.results.contains(it) || guarded.operands.contains(it))
+                    || reads.iter().any(|it| guarded.results.contains(it));
+            if touched {
                 mask |= 1 << board;
             }
             if mask >> board & 1 == 1 {
-                guarded.clear();
+                *guarded = Board::default();
             }
         }
         mask
     }
+}
 
-    fn result_board(&mut self) -> usize {
-        self.next.0 = (self.next.0 + 1) % RESULT_BOARDS.len();
-        RESULT_BOARDS[self.next.0]
-    }
+/// A result of fixed latency that is under way.
+#[derive(Clone, Copy)]
+struct Coming {
+    pipe: Pipe,
+    at: u64,
+    /// When it can be read as a guard.
+    guard: u64,
+}
 
-    fn operand_board(&mut self) -> usize {
-        self.next.1 = (self.next.1 + 1) % OPERAND_BOARDS.len();
-        OPERAND_BOARDS[self.next.1]
+impl Coming {
+    /// When a reader of a pipe can be issued; of variable latency if it has none.
+    fn due(self, reader: Option<Pipe>) -> u64 {
+        let same = reader == Some(self.pipe) && self.pipe != Pipe::Wide && self.pipe != Pipe::Halves;
+        let cycles = match self.pipe {
+            Pipe::Doubles => DOUBLE_CYCLES,
+            _ if same => NEAR_CYCLES,
+            _ => FAR_CYCLES,
+        };
+        let far = matches!(reader, None | Some(Pipe::Doubles));
+        self.at + cycles + if far { MORE_CYCLES } else { 0 }
     }
 }
 
@@ -155,91 +136,197 @@ impl Control {
 
 /// The control codes of a kernel's lines.
 pub(super) fn controls(code: &Code, allocation: &Allocation) -> Vec<String> {
-    let unit = |(reg, part): (Reg, u8)| match code.registers[reg.0 as usize].class {
-        Class::General(_) => allocation.of(reg) + u32::from(part),
-        Class::Predicate => 256 + allocation.of(reg),
+    let writer = Writer { code, allocation };
+    let blocks = blocks(code);
+    let units = Units::new(code);
+    let live: Vec<BTreeSet<Unit>> = if units.count.div_ceil(64) * blocks.len() > crate::allocate::MOST_WORDS {
+        vec![(0..264).collect(); blocks.len()]
+    } else {
+        live_out(code, &units, &blocks).iter().map(|set| writer.live(&units, set)).collect()
     };
-    let units =
-        |operands: &[Operand]| -> Vec<Unit> { operands.iter().flat_map(operand_units).map(unit).collect() };
+    let mut entering: Vec<Option<Boards>> = vec![None; blocks.len()];
+    if let Some(first) = entering.first_mut() {
+        *first = Some(Boards::default());
+    }
     let mut out = vec![String::new(); code.lines.len()];
-    for block in blocks(code) {
-        let mut pending = Pending { all: 0x3f, ..Pending::default() };
+    let mut pending = vec![0];
+    // What enters a block only grows, so this ends. What cannot be reached comes last.
+    let mut rest = (0..blocks.len()).rev().collect::<Vec<_>>();
+    while let Some(at) = pending.pop().or_else(|| rest.pop()) {
+        let boards = entering[at].get_or_insert_default().clone();
+        let left = writer.block(&blocks[at], boards, &live[at], &mut out);
+        for &next in &blocks[at].successors {
+            let new = match &mut entering[next] {
+                Some(known) => known.join(&left),
+                none => {
+                    *none = Some(left.clone());
+                    true
+                }
+            };
+            if new && !pending.contains(&next) {
+                pending.push(next);
+            }
+        }
+    }
+    out
+}
+
+struct Writer<'a> {
+    code: &'a Code,
+    allocation: &'a Allocation,
+}
+
+impl Writer<'_> {
+    fn unit(&self, (reg, part): (Reg, u8)) -> Unit {
+        match self.code.registers[reg.0 as usize].class {
+            Class::General(_) => self.allocation.of(reg) + u32::from(part),
+            Class::Predicate => 256 + self.allocation.of(reg),
+        }
+    }
+
+    fn units(&self, operands: &[Operand]) -> Vec<Unit> {
+        operands.iter().flat_map(operand_units).map(|it| self.unit(it)).collect()
+    }
+
+    /// The hardware registers of a set of parts.
+    fn live(&self, units: &Units, set: &[u64]) -> BTreeSet<Unit> {
+        let mut found = BTreeSet::new();
+        for (index, &first) in units.first.iter().enumerate() {
+            let end = units.first.get(index + 1).map_or(units.count as u32, |&next| next);
+            let alive = (first..end).filter(|unit| set[*unit as usize / 64] >> (unit % 64) & 1 == 1);
+            found.extend(alive.map(|unit| self.unit((Reg(index as u32), (unit - first) as u8))));
+        }
+        found
+    }
+
+    /// Whether an operand is written before the result is waited for, in this block: then who writes it need only wait until the operand
+    /// has been read.
+    fn is_overwritten(&self, lines: std::ops::Range<usize>, operands: &[Unit], results: &[Unit]) -> bool {
+        for line in &self.code.lines[lines] {
+            let Line::Instruction(one) = line else { continue };
+            let named = self.units(&one.operands);
+            if named.iter().any(|unit| results.contains(unit)) {
+                return false;
+            }
+            let written = self.units(&one.operands[..one.written]);
+            if written.iter().any(|unit| operands.contains(unit)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Writes a block's control codes, and says what scoreboards guard behind it.
+    fn block(&self, block: &Block, mut boards: Boards, live: &BTreeSet<Unit>, out: &mut [String]) -> Boards {
+        let mut coming: HashMap<Unit, Coming> = HashMap::new();
+        let mut now = 0;
+        let mut taken = [0_u64; BOARDS];
         let mut last: Option<(usize, Control)> = None;
+        // Scoreboards of a block before it are the last to be taken.
+        let mut turn = 0_u64;
+        let mut take = |boards: &Boards, not: Option<usize>| {
+            turn += 1;
+            let free = (0..BOARDS).filter(|&it| Some(it) != not);
+            let board = free
+                .min_by_key(|&it| (taken[it] > 0 && !boards.boards[it].is_free(), taken[it], it))
+                .unwrap_or(0);
+            taken[board] = turn;
+            board
+        };
         for at in block.lines.clone() {
-            let Line::Instruction(one) = &code.lines[at] else { continue };
+            let Line::Instruction(one) = &self.code.lines[at] else { continue };
             let latency = latency(one);
-            let guard = one.guard.map(|(reg, _)| unit((reg, 0)));
-            let (reads, writes) = (units(&one.operands[one.written..]), units(&one.operands[..one.written]));
-            // When its operands are there.
-            let mut due = pending.now + 1;
-            if latency == Latency::Serial {
-                due = pending.ready.values().fold(due, |due, &(_, guard)| due.max(guard));
-            }
-            let far = DOUBLE.contains(&head(&one.name)) || matches!(latency, Latency::Variable { .. });
-            let more = if far { MORE_CYCLES } else { 0 };
-            for unit in reads.iter().chain(&writes) {
-                due = pending.ready.get(unit).map_or(due, |&(ready, _)| due.max(ready + more));
-            }
-            if let Some(guard) = guard {
-                due = pending.ready.get(&guard).map_or(due, |&(_, ready)| due.max(ready));
-            }
+            let guard = one.guard.map(|(reg, _)| self.unit((reg, 0)));
+            let reads = self.units(&one.operands[one.written..]);
+            let writes = self.units(&one.operands[..one.written]);
+            let due = due(&coming, now, latency, guard, &reads, &writes);
             if let Some((before, control)) = &mut last {
-                control.stall = control.stall.max(due - pending.now).min(MOST);
-                pending.now += control.stall;
+                control.stall = control.stall.max(due - now).min(MOST);
+                now += control.stall;
                 out[*before] = control.text();
             }
-            let now = pending.now;
-            pending.ready.retain(|_, &mut (_, guard)| guard > now);
+            coming.retain(|_, it| it.guard > now);
             if latency == Latency::Serial {
-                let text = serial::control(name(&one.name));
+                out[at] = serial_control(one);
                 // It waits for all, and all that follows waits for it.
-                let waits = if text.starts_with("[B------") { "[B------" } else { "[B012345" };
-                out[at] = format!("{waits}{}", &text[8..]);
-                pending.boards.iter_mut().for_each(Vec::clear);
-                pending.all = 0x3f;
-                pending.ready.clear();
-                pending.now = now + MOST;
+                boards = Boards { all: 0x3f, ..Boards::default() };
+                coming.clear();
+                now += MOST;
                 last = None;
                 continue;
             }
-            // Scoreboards guard no guard that has been read: it is among the operands of whoever writes it.
             let asked: Vec<Unit> = reads.iter().copied().chain(guard).collect();
-            let mut control =
-                Control { waits: pending.waits(&asked, &writes), operands: None, results: None, stall: 1 };
+            let waits = boards.waits(&asked, &writes);
+            let mut control = Control { waits, operands: None, results: None, stall: 1 };
             match latency {
-                Latency::Fixed(cycles) => {
+                Latency::Fixed(pipe) => {
                     for &unit in &writes {
-                        let guard = if unit >= 256 { now + GUARD_CYCLES } else { now + cycles };
-                        pending.ready.insert(unit, (now + cycles, guard));
+                        let it = Coming { pipe, at: now, guard: now };
+                        let guard = if unit >= 256 { now + GUARD_CYCLES } else { it.due(None) };
+                        coming.insert(unit, Coming { guard, ..it });
                     }
                 }
                 Latency::Variable { result } => {
                     control.stall = SCOREBOARD_STALL;
-                    if result && !writes.is_empty() {
-                        let board = pending.result_board();
-                        pending.boards[board].extend(&writes);
-                        control.results = Some(board);
-                    } else if result {
+                    if result {
                         // Without a result it is followed all the same.
-                        control.results = Some(pending.result_board());
+                        let board = take(&boards, None);
+                        boards.boards[board].results.extend(&writes);
+                        control.results = Some(board);
                     }
-                    if !reads.is_empty() {
-                        let board = pending.operand_board();
-                        pending.boards[board].extend(&reads);
+                    let kept = result && !self.is_overwritten(at + 1..block.lines.end, &reads, &writes);
+                    if let (true, Some(board)) = (kept, control.results) {
+                        boards.boards[board].operands.extend(&reads);
+                    } else if !reads.is_empty() {
+                        let board = take(&boards, control.results);
+                        boards.boards[board].operands.extend(&reads);
                         control.operands = Some(board);
                     }
                 }
-                Latency::Branch => control.stall = BRANCH_STALL,
+                Latency::Branch | Latency::Meeting => control.stall = BRANCH_STALL,
                 Latency::Serial => {}
             }
             last = Some((at, control));
         }
         if let Some((at, mut control)) = last {
             // What is under way must be there for the next block, whichever that is.
-            let due = pending.ready.values().map(|&(_, guard)| guard).max().unwrap_or(0);
-            control.stall = control.stall.max(due.saturating_sub(pending.now)).min(MOST);
+            let read = coming.iter().filter(|(unit, _)| live.contains(unit));
+            let due = read.map(|(_, it)| it.guard).max().unwrap_or(0);
+            control.stall = control.stall.max(due.saturating_sub(now)).min(MOST);
             out[at] = control.text();
         }
+        boards
     }
-    out
+}
+
+/// When the operands of an instruction are there.
+fn due(
+    coming: &HashMap<Unit, Coming>,
+    now: u64,
+    latency: Latency,
+    guard: Option<Unit>,
+    reads: &[Unit],
+    writes: &[Unit],
+) -> u64 {
+    let reader = match latency {
+        Latency::Fixed(pipe) => Some(pipe),
+        Latency::Variable { .. } | Latency::Branch | Latency::Meeting | Latency::Serial => None,
+    };
+    let mut due = now + 1;
+    if latency == Latency::Serial {
+        due = coming.values().fold(due, |due, it| due.max(it.guard));
+    }
+    for it in reads.iter().chain(writes).filter_map(|unit| coming.get(unit)) {
+        due = due.max(it.due(reader));
+    }
+    if let Some(it) = guard.and_then(|unit| coming.get(&unit)) {
+        due = due.max(it.guard);
+    }
+    due
+}
+
+fn serial_control(one: &Instruction) -> String {
+    let text = serial::control(name(&one.name));
+    let waits = if text.starts_with("[B------") { "[B------" } else { "[B012345" };
+    format!("{waits}{}", &text[8..])
 }

@@ -71,7 +71,7 @@ impl Select<'_> {
         let (quotient, rest) = self.divide_bits(n, m);
         let found = if remainder { rest } else { quotient };
         if !signed {
-            return found;
+            return if remainder { self.unless_zero(found, b) } else { found };
         }
         let sign = match remainder {
             true => Operand::part(a, 1),
@@ -81,14 +81,15 @@ impl Select<'_> {
         let zero = self.constant64(0);
         let minus = self.sum64(zero, found, true);
         let signed = self.select_double(minus, found, negative, false);
-        if remainder {
-            return signed;
-        }
-        // Without a divisor all bits are set, whatever the signs.
+        self.unless_zero(signed, b)
+    }
+
+    /// Without a divisor all bits are set, whatever the signs.
+    fn unless_zero(&mut self, found: Reg, b: Reg) -> Reg {
         let nothing = self.constant64(0);
         let none = self.compare64("EQ", false, b, nothing, Operand::always(false), "AND").0;
         let ones = self.constant64(u64::MAX);
-        self.select_double(ones, signed, none, false)
+        self.select_double(ones, found, none, false)
     }
 
     /// The quotient and remainder of unsigned numbers: 64 rounds, each of which shifts a bit of the dividend into the rest.

@@ -121,17 +121,16 @@ impl Select<'_> {
     }
 
     fn sign(&mut self, ty: ScalarType, ftz: bool, d: Def, a: &Value, sign: &'static str) -> Done {
-        let (table, mask) = if sign == "-" { (0x3c, 0x8000_0000) } else { (0xc0, 0x7fff_ffff) };
         let result = if ty == ScalarType::F64 {
-            let a = self.double(a)?;
-            let high = self.lop(Operand::part(a, 1), Operand::number(mask), table);
-            self.join(Operand::part(a, 0), Operand::low(high))
-        } else if ftz {
-            let a = self.word(a)?;
-            self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), a.signed(sign)])
+            // A NaN becomes quiet.
+            let a = Operand::wide(self.double(a)?, 2).signed(sign);
+            self.pair("DADD", vec![Operand::Text("-RZ".to_owned()), a])
         } else {
             let a = self.word(a)?;
-            self.lop(a, Operand::number(mask), table)
+            self.one(
+                format!("FADD{}", flag(ftz, ".FTZ")),
+                vec![Operand::Text("-RZ".to_owned()), a.signed(sign)],
+            )
         };
         self.set(d, result);
         Ok(())
@@ -419,6 +418,10 @@ impl Select<'_> {
             rnd => self.root_rounded(x, rounding(Some(rnd))),
         };
         let other = self.one("MUFU.SQRT", vec![a.clone()]);
+        // The unit takes a negative subnormal for zero.
+        let negative = self.compare("FSETP.LT.AND", a.clone(), Operand::zero());
+        let nan = self.constant(0x7fff_ffff);
+        let other = self.select_word(nan, Operand::low(other), negative, false);
         let plain = self.is_usual(a.clone());
         let positive = self.flag();
         let written = vec![Operand::Predicate(positive, false), Operand::always(false)];

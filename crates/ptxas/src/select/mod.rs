@@ -329,7 +329,7 @@ impl<'a> Select<'a> {
     fn set_extended(&mut self, def: Def, from: Reg, ty: ScalarType) {
         let Some(id) = def.0 else { return };
         let bits = self.type_of(id).bits();
-        if bits <= ty.bits() || bits < 32 {
+        if bits <= ty.bits() {
             return self.set(def, from);
         }
         let low = if ty.bits() < 32 { self.extend(Operand::low(from), ty) } else { from };

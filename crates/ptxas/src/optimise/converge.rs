@@ -1,0 +1,261 @@
+//! Lanes that a branch parts come together where all ways from it meet: `BSSY` in front of the branch says who, `BSYNC` there waits for
+//! them. Branches that all lanes of a warp take alike need neither.
+//!
+//! A lane that waits there must not be waited for by another: where lanes or threads meet otherwise between the two, nothing is done, nor
+//! in kernels that may spin.
+
+use super::graph::Flow;
+use crate::allocate::Units;
+use crate::code::{Code, Instruction, Label, Line, Operand};
+use crate::schedule::{Latency, latency};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A thread has so many barriers for this, of which a few are left.
+const BARRIERS: usize = 12;
+/// Special registers that all lanes of a warp have alike.
+const UNIFORM: &[&str] =
+    &["SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z", "SR_CgaCtaId", "SR_SWINHI", "SR_VIRTCFG", "SR_SMEMSZ"];
+
+/// Where lanes part and meet.
+struct Region {
+    blocks: BTreeSet<usize>,
+    /// The line in front of which `BSSY` stands.
+    at: usize,
+    join: usize,
+}
+
+/// Lets lanes meet again. Whether none of a warp can be apart outside of what one branch decides.
+pub(crate) fn converge(code: &mut Code) -> bool {
+    let flow = Flow::new(code);
+    let after = flow.post_dominators();
+    let branches = divergent(code, &flow, &after);
+    let mut regions: Vec<Region> = Vec::new();
+    let mut complete = true;
+    let loops = flow.loops();
+    let mut headers = BTreeSet::new();
+    for branch in branches {
+        let within = reached(&flow, &flow.blocks[branch].successors, after[branch]);
+        let found = if within.contains(&branch) {
+            // The innermost loop that it may leave.
+            let around =
+                loops.iter().filter(|it| it.blocks.contains(&branch)).min_by_key(|it| it.blocks.len());
+            match around {
+                Some(around) if !headers.insert(around.header) => continue,
+                Some(around) => of_loop(code, &flow, &after, around.header),
+                None => None,
+            }
+        } else {
+            after[branch].map(|join| Region { blocks: within, at: flow.blocks[branch].lines.end - 1, join })
+        };
+        let leaves = after[branch].is_none();
+        match found.filter(|region| fits(code, &flow, branch, region)) {
+            Some(region) => regions.push(region),
+            // One side ends; nobody is waited for.
+            None => complete &= leaves && ends_apart(&flow, branch),
+        }
+    }
+    write(code, &flow, regions) && complete
+}
+
+/// A branch one side of which only ends.
+fn ends_apart(flow: &Flow, branch: usize) -> bool {
+    flow.blocks[branch].successors.iter().any(|&next| flow.blocks[next].successors.is_empty())
+}
+
+fn reached(flow: &Flow, from: &[usize], without: Option<usize>) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    let mut pending = from.to_vec();
+    while let Some(block) = pending.pop() {
+        if Some(block) != without && found.insert(block) {
+            pending.extend(&flow.blocks[block].successors);
+        }
+    }
+    found
+}
+
+fn of_loop(code: &Code, flow: &Flow, after: &[Option<usize>], header: usize) -> Option<Region> {
+    let join = after[header]?;
+    let blocks = reached(flow, &[header], Some(join));
+    // The only way in is from the block above, which falls into it.
+    let start = flow.blocks[header].lines.start;
+    let above = header.checked_sub(1)?;
+    let outside: Vec<_> = flow.predecessors[header].iter().filter(|it| !blocks.contains(it)).collect();
+    let falls = match code.lines[flow.blocks[above].lines.clone()].last() {
+        Some(Line::Instruction(last)) if last.name == "BRA" => {
+            last.guard.is_some() && !targets(last, &code.lines[start])
+        }
+        Some(Line::Instruction(last)) => last.name != "EXIT" || last.guard.is_some(),
+        Some(Line::Label(_)) | None => true,
+    };
+    (outside == [&above] && falls && !blocks.contains(&above)).then_some(Region { blocks, at: start, join })
+}
+
+fn targets(branch: &Instruction, line: &Line) -> bool {
+    matches!((branch.operands.last(), line), (Some(Operand::Target(to)), Line::Label(label)) if to == label)
+}
+
+/// Whether every lane that comes into a region comes to its end, and waits for nobody on the way.
+fn fits(code: &Code, flow: &Flow, branch: usize, region: &Region) -> bool {
+    let join = region.join;
+    if !flow.is_reachable(join) || region.blocks.contains(&join) {
+        return false;
+    }
+    let cyclic = region.blocks.iter().any(|&block| {
+        flow.blocks[block]
+            .successors
+            .iter()
+            .any(|next| region.blocks.contains(next) && flow.dominates(*next, block))
+    });
+    let alone = |one: &Instruction| match latency(one) {
+        Latency::Fixed(_) | Latency::Branch => true,
+        Latency::Variable { .. } => {
+            !cyclic || !(one.name.starts_with("ATOM") || one.name.contains(".STRONG"))
+        }
+        Latency::Meeting => one.name == "YIELD" || one.name == "NOP",
+        Latency::Serial => {
+            ["CS2R", "BMSK", "RED", "REDG"].contains(&one.name.split('.').next().unwrap_or_default())
+                && !cyclic
+        }
+    };
+    let lines = region.blocks.iter().flat_map(|&block| code.lines[flow.blocks[block].lines.clone()].iter());
+    let mut instructions = lines.filter_map(|line| match line {
+        Line::Instruction(one) => Some(one),
+        Line::Label(_) => None,
+    });
+    // Nobody comes into it from elsewhere.
+    let entered = region.blocks.iter().all(|&block| {
+        flow.predecessors[block].iter().all(|it| {
+            region.blocks.contains(it) || *it == branch || flow.blocks[block].lines.start == region.at
+        })
+    });
+    entered && instructions.all(alone)
+}
+
+/// Branches at which lanes of a warp may part.
+fn divergent(code: &Code, flow: &Flow, after: &[Option<usize>]) -> Vec<usize> {
+    let units = Units::new(code);
+    let mut written = vec![0_u32; units.count];
+    for line in &code.lines {
+        if let Line::Instruction(one) = line {
+            units.writes(one, &mut |unit| written[unit as usize] += 1);
+        }
+    }
+    let mut varying = vec![false; units.count];
+    let mut parted: BTreeSet<usize> = BTreeSet::new();
+    let mut branches: BTreeSet<usize> = BTreeSet::new();
+    loop {
+        let mut changed = false;
+        for (index, block) in flow.blocks.iter().enumerate() {
+            for line in &code.lines[block.lines.clone()] {
+                let Line::Instruction(one) = line else { continue };
+                let mut differs = !is_alike(one);
+                units.reads(code, one, &mut |unit| differs |= varying[unit as usize]);
+                if one.name == "BRA" && differs && one.guard.is_some() && branches.insert(index) {
+                    changed = true;
+                    parted.extend(reached(flow, &block.successors, after[index]));
+                }
+                let apart = parted.contains(&index);
+                units.writes(one, &mut |unit| {
+                    if (differs || apart && written[unit as usize] > 1) && !varying[unit as usize] {
+                        varying[unit as usize] = true;
+                        changed = true;
+                    }
+                });
+            }
+        }
+        if !changed {
+            return branches.into_iter().collect();
+        }
+    }
+}
+
+/// Whether an instruction gives all lanes the same for the same operands.
+fn is_alike(one: &Instruction) -> bool {
+    let special = |it: &Operand| matches!(it, Operand::Text(text) if text.starts_with("SR_") && !UNIFORM.contains(&text.as_str()));
+    match latency(one) {
+        Latency::Variable { .. } => !one.name.starts_with("ATOM") && !one.operands.iter().any(special),
+        Latency::Fixed(_) | Latency::Branch | Latency::Meeting => true,
+        Latency::Serial => one.written == 0,
+    }
+}
+
+/// Writes what regions need; whether all of them could be.
+fn write(code: &mut Code, flow: &Flow, mut regions: Vec<Region>) -> bool {
+    regions.sort_by_key(|region| std::cmp::Reverse(region.blocks.len()));
+    let mut numbered: Vec<(usize, Region)> = Vec::new();
+    let mut complete = true;
+    for region in regions {
+        let touches = |other: &Region| {
+            other.join == region.join
+                || other.blocks.contains(&region.join)
+                || !other.blocks.is_disjoint(&region.blocks)
+        };
+        let used: BTreeSet<usize> =
+            numbered.iter().filter(|(_, other)| touches(other)).map(|&(number, _)| number).collect();
+        match (0..BARRIERS).find(|number| !used.contains(number)) {
+            Some(number) if falls_rightly(code, flow, &region) => numbered.push((number, region)),
+            _ => complete = false,
+        }
+    }
+    // What stands in front of each line; outer regions are opened first and closed last.
+    let mut front: BTreeMap<usize, Vec<Line>> = BTreeMap::new();
+    let mut closes: BTreeMap<usize, Vec<Line>> = BTreeMap::new();
+    let mut meetings = Vec::new();
+    let text = |number: usize| Operand::Text(format!("B{number}"));
+    for (number, region) in &numbered {
+        let meeting = code.label();
+        let join = flow.blocks[region.join].lines.start;
+        meetings.push(meeting);
+        let bssy = Instruction {
+            guard: None,
+            name: "BSSY".to_owned(),
+            operands: vec![text(*number), Operand::Target(meeting)],
+            written: 0,
+        };
+        let bsync =
+            Instruction { guard: None, name: "BSYNC".to_owned(), operands: vec![text(*number)], written: 0 };
+        front.entry(region.at).or_default().push(Line::Instruction(bssy));
+        let close = closes.entry(join).or_default();
+        close.splice(0..0, [Line::Label(meeting), Line::Instruction(bsync)]);
+    }
+    // Those of a region lead to where it ends, the inner ones first.
+    for ((_, region), &meeting) in numbered.iter().zip(&meetings).rev() {
+        if let Line::Label(old) = code.lines[flow.blocks[region.join].lines.start] {
+            retarget(code, flow, region, old, meeting);
+        }
+    }
+    let lines = std::mem::take(&mut code.lines);
+    for (at, line) in lines.into_iter().enumerate() {
+        code.lines.extend(closes.remove(&at).into_iter().flatten());
+        code.lines.extend(front.remove(&at).into_iter().flatten());
+        code.lines.push(line);
+    }
+    complete
+}
+
+/// Whether the block above the end of a region falls into that from within, or not at all.
+fn falls_rightly(code: &Code, flow: &Flow, region: &Region) -> bool {
+    let Some(above) = region.join.checked_sub(1) else { return false };
+    let falls = match code.lines[flow.blocks[above].lines.clone()].last() {
+        Some(Line::Instruction(last)) if ["BRA", "EXIT"].contains(&last.name.as_str()) => {
+            last.guard.is_some()
+        }
+        _ => true,
+    };
+    let opens = flow.blocks[above].lines.end == region.at + 1;
+    !falls || region.blocks.contains(&above) || opens
+}
+
+/// Lets branches of a region, and the one that opens it, lead to its end.
+fn retarget(code: &mut Code, flow: &Flow, region: &Region, old: Label, new: Label) {
+    let inside = region.blocks.iter().flat_map(|&block| flow.blocks[block].lines.clone());
+    for at in inside.chain([region.at]).collect::<Vec<_>>() {
+        if let Line::Instruction(one) = &mut code.lines[at] {
+            for operand in &mut one.operands {
+                if *operand == Operand::Target(old) && one.name == "BRA" {
+                    *operand = Operand::Target(new);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Instructions that one instruction can do together: sums of three, products and shifts with a sum, logic of three, products of 64 bits
+//! with an address, a sign that the reader changes itself, and offsets in addresses.
+
+use super::slots;
+use super::values::{Made, Number, Values};
+use crate::code::{Instruction, Operand};
+use std::rc::Rc;
+
+/// An offset in an address has 24 bits.
+const OFFSETS: std::ops::Range<i64> = -0x80_0000..0x7f_ff00;
+
+fn zero(operand: Option<&Operand>) -> bool {
+    operand == Some(&Operand::zero())
+}
+
+/// A register as it is.
+fn plain(operand: &Operand) -> bool {
+    matches!(operand, Operand::General { before: "", after: "", .. })
+}
+
+/// Lets an instruction do what one that it reads does. Whether the line in front goes for it.
+pub(crate) fn fuse(one: &mut Instruction, at: usize, values: &mut Values<'_>) -> bool {
+    match one.name.as_str() {
+        "IADD3" if one.written == 1 => sum(one, values),
+        "LOP3.LUT" if one.written == 1 => logic(one, values),
+        "IADD3.X" if one.written == 1 && one.guard.is_none() => return wide(one, at, values),
+        name => match name.split('.').next().unwrap_or_default() {
+            "FADD" | "FSETP" => signs(one, true, values),
+            "FMUL" | "FFMA" => signs(one, false, values),
+            "DADD" | "DMUL" | "DFMA" | "DSETP" => signs_of_doubles(one, values),
+            _ => {}
+        },
+    }
+    false
+}
+
+/// What a source was computed by, if nobody else reads it.
+fn only_reader<'v>(source: &Operand, values: &'v Values<'_>) -> Option<&'v Rc<Made>> {
+    if !plain(source) || values.reads_of(source) != 1 {
+        return None;
+    }
+    let (made, _) = values.made(values.of(source)?)?;
+    (made.written == 1).then_some(made)
+}
+
+/// The first `count` operands of a past instruction as they can be read now.
+fn again(made: &Made, count: usize, values: &Values<'_>) -> Option<Vec<Operand>> {
+    made.read.iter().zip(&made.numbers).take(count).map(|(it, numbers)| values.again(it, numbers)).collect()
+}
+
+fn sum(one: &mut Instruction, values: &Values<'_>) {
+    let [_, a, b, c] = &one.operands.clone()[..] else { return };
+    if *c != Operand::zero() {
+        return;
+    }
+    for (source, other) in [(a, b), (b, a)] {
+        let Some(made) = only_reader(source, values) else { continue };
+        let third = |read: &[Operand]| zero(read.get(2));
+        let fused = match made.name.as_str() {
+            "SHF.L.U32" if third(&made.read) && plain(other) => {
+                let by = slots::constant(&made.read[1]).filter(|by| (1..31).contains(by));
+                let from = again(made, 1, values).filter(|from| plain(&from[0]));
+                by.zip(from)
+                    .map(|(by, from)| ("LEA", vec![from[0].clone(), other.clone(), Operand::number(by)]))
+            }
+            "IMAD" if third(&made.read) && plain(other) => again(made, 2, values).map(|mut read| {
+                read.push(other.clone());
+                ("IMAD", read)
+            }),
+            "IADD3" if third(&made.read) => again(made, 2, values).and_then(|read| three(&read, other)),
+            _ => None,
+        };
+        if let Some((name, read)) = fused {
+            name.clone_into(&mut one.name);
+            one.operands.truncate(1);
+            one.operands.extend(read);
+            return;
+        }
+    }
+}
+
+/// A sum of two and one more: constants stand second, and are one.
+fn three(two: &[Operand], other: &Operand) -> Option<(&'static str, Vec<Operand>)> {
+    let is_text = |it: &Operand| matches!(it, Operand::Text(_)) && *it != Operand::zero();
+    let [x, y] = two else { return None };
+    match (is_text(y), is_text(other)) {
+        (true, true) => {
+            let all = slots::constant(y)?.wrapping_add(slots::constant(other)?) as i32;
+            let text = if all < 0 { format!("-{:#x}", all.unsigned_abs()) } else { format!("{all:#x}") };
+            (all != i32::MIN && all != 0)
+                .then(|| ("IADD3", vec![x.clone(), Operand::Text(text), Operand::zero()]))
+        }
+        (false, true) => Some(("IADD3", vec![x.clone(), other.clone(), y.clone()])),
+        (_, false) => Some(("IADD3", vec![x.clone(), y.clone(), other.clone()])),
+    }
+}
+
+/// The table of a logic function whose operands are given, with the function of one of them in its place.
+fn logic(one: &mut Instruction, values: &Values<'_>) {
+    let [_, a, b, c, table, last] = &one.operands.clone()[..] else { return };
+    let Some(table) = slots::constant(table).filter(|_| *c == Operand::zero()) else { return };
+    for (first, source, other) in [(true, a, b), (false, b, a)] {
+        let Some(made) = only_reader(source, values) else { continue };
+        if made.name != "LOP3.LUT" || !zero(made.read.get(2)) {
+            continue;
+        }
+        let Some(inner) = made.read.get(3).and_then(slots::constant) else { continue };
+        let Some(read) = again(made, 2, values) else { continue };
+        let is_text = |it: &Operand| matches!(it, Operand::Text(_)) && *it != Operand::zero();
+        if is_text(&read[1]) && is_text(other) || is_text(&read[0]) {
+            continue;
+        }
+        // x is 0xf0, y 0xcc, the other 0xaa; a third operand of zero leaves the lower rows of each table.
+        let of = |table: u32, a: u32, b: u32| table >> (a << 2 | b << 1) & 1;
+        let mut fused = 0;
+        for row in 0..8 {
+            let (x, y, z) = (row >> 2 & 1, row >> 1 & 1, row & 1);
+            let within = of(inner, x, y);
+            let value = if first { of(table, within, z) } else { of(table, z, within) };
+            fused |= value << row;
+        }
+        let (x, y, z) = (read[0].clone(), read[1].clone(), other.clone());
+        let (order, fused) = if is_text(other) {
+            // The constant stands second: y and z change places.
+            let swapped = (0..8).filter(|it| fused >> (it & 4 | it >> 1 & 1 | it << 1 & 2) & 1 == 1);
+            ([x, z, y], swapped.fold(0, |all, it: u32| all | 1 << it))
+        } else {
+            ([x, y, z], fused)
+        };
+        let last = last.clone();
+        one.operands.truncate(1);
+        one.operands.extend(order);
+        one.operands.extend([Operand::number(fused), last]);
+        return;
+    }
+}
+
+/// A product or an extended register, and what is added to it in 64 bits: this is the upper half, the line in front the lower one.
+fn wide(one: &mut Instruction, at: usize, values: &mut Values<'_>) -> bool {
+    let Some((carry, low)) = lower_half(one, values) else { return false };
+    let Operand::General { reg, part: 1, .. } = one.operands[0] else { return false };
+    let in_place = values.of(&Operand::part(reg, 0)) == Some(low);
+    let made_in_front = values.made(carry).is_some_and(|(made, _)| made.line + 1 == at);
+    if !in_place || !made_in_front || values.reads_of(&one.operands[4]) != 1 {
+        return false;
+    }
+    let Some(lower) = values.made(carry).map(|(made, _)| Rc::clone(made)) else { return false };
+    let half = |slot: usize| {
+        let low = values.value(lower.read.get(slot)?)?;
+        Some([low, values.value(one.operands.get(1 + slot)?)?])
+    };
+    let (Some(a), Some(b)) = (half(0), half(1)) else { return false };
+    for (product, base) in [(a, b), (b, a)] {
+        let Some((base, first)) = values.row(&base) else { continue };
+        let Some((name, read)) = product_of(product, values) else { continue };
+        let carried = one.operands[4].clone();
+        one.name = name;
+        one.operands = vec![Operand::wide(reg, 2)];
+        one.operands.extend(read);
+        one.operands.push(Operand::General { reg: base, part: first, width: 2, before: "", after: "" });
+        values.forget(&carried);
+        return true;
+    }
+    false
+}
+
+/// The carry that the upper half of a sum takes, and the lower half.
+fn lower_half(one: &Instruction, values: &Values<'_>) -> Option<(Number, Number)> {
+    let [_, a, b, c, carry, last] = one.operands.as_slice() else { return None };
+    let as_is = |it: &Operand| plain(it) || matches!(it, Operand::Text(_));
+    if *c != Operand::zero() || *last != Operand::always(true) || !as_is(a) || !as_is(b) {
+        return None;
+    }
+    let Operand::Predicate(_, false) = carry else { return None };
+    let carry = values.of(carry)?;
+    let (made, index) = values.made(carry)?;
+    let lower = made.name == "IADD3" && made.written == 2 && index == 1 && zero(made.read.get(2));
+    (lower && made.read[..2].iter().all(as_is)).then_some((carry, *values.carries.get(&carry)?))
+}
+
+/// A value of 64 bits as a product of 32-bit factors: `IMAD.WIDE`, and its two factors.
+fn product_of(pair: [Number; 2], values: &Values<'_>) -> Option<(String, Vec<Operand>)> {
+    let [low, high] = pair;
+    let halves = values.made(low).zip(values.made(high));
+    if let Some(((made, 0), (other, 1))) = halves
+        && Rc::ptr_eq(made, other)
+        && made.name.starts_with("IMAD.WIDE")
+        && zero(made.read.get(2))
+    {
+        return Some((made.name.clone(), again(made, 2, values)?));
+    }
+    // The lower half shifted, or as it is; and which register it extends.
+    let extends = |low: Number, high: Number| -> Option<&'static str> {
+        if values.is_constant(high) == Some(0) {
+            return Some("IMAD.WIDE.U32");
+        }
+        let (sign, _) = values.made(high)?;
+        let by = sign.read.get(1).and_then(slots::constant);
+        let signed = sign.name == "SHF.R.S32.HI" && by == Some(31) && sign.numbers.get(2)? == &[low];
+        signed.then_some("IMAD.WIDE")
+    };
+    if let Some((upper, _)) = values.made(high)
+        && upper.name == "SHF.L.U64.HI"
+        && let Some((lower, _)) = values.made(low)
+        && lower.name == "SHF.L.U32"
+        && let ([x], [y], [z]) = (&upper.numbers[0][..], &lower.numbers[0][..], &upper.numbers.get(2)?[..])
+        && x == y
+        && let Some(by) = slots::constant(&lower.read[1]).filter(|by| (1..31).contains(by))
+        && slots::constant(&upper.read[1]) == Some(by)
+    {
+        let from = again(lower, 1, values)?;
+        let name = extends(*x, *z)?;
+        return Some((name.to_owned(), vec![from[0].clone(), Operand::number(1 << by)]));
+    }
+    None
+}
+
+/// Remembers a sum of 64 bits, for addresses.
+pub(crate) fn remember_sum(one: &Instruction, values: &mut Values<'_>) {
+    if one.name == "IADD3"
+        && one.written == 2
+        && let (Some(low), Some(carry)) = (values.of(&one.operands[0]), values.of(&one.operands[1]))
+    {
+        values.carries.insert(carry, low);
+    }
+    if one.name != "IADD3.X" || one.written != 1 {
+        return;
+    }
+    let Some((carry, low)) = lower_half(one, values) else { return };
+    let Some((lower, _)) = values.made(carry) else { return };
+    let half = |slot: usize| {
+        let low = values.value(lower.read.get(slot)?)?;
+        Some([low, values.value(one.operands.get(1 + slot)?)?])
+    };
+    if let (Some(a), Some(b), Some(high)) = (half(0), half(1), values.of(&one.operands[0])) {
+        values.sums.insert((low, high), (a, b));
+    }
+}
+
+/// Takes constants that are added to an address into its offset.
+pub(crate) fn address(one: &mut Instruction, values: &Values<'_>) {
+    for operand in &mut one.operands {
+        while let Some(better) = nearer(operand, values) {
+            *operand = better;
+        }
+    }
+}
+
+fn nearer(operand: &Operand, values: &Values<'_>) -> Option<Operand> {
+    let &Operand::Address { before, width, beside, offset, .. } = operand else { return None };
+    if before.starts_with("c[") {
+        return None;
+    }
+    let numbers = values.numbers(operand)?;
+    let (base, by) = match *numbers.as_slice() {
+        [low, high] => {
+            let (a, b) = values.sums.get(&(low, high))?;
+            let constant = |pair: &[Number; 2]| {
+                let (low, high) = (values.is_constant(pair[0])?, values.is_constant(pair[1])?);
+                Some((u64::from(high) << 32 | u64::from(low)) as i64)
+            };
+            match (constant(a), constant(b)) {
+                (_, Some(by)) => (a.to_vec(), by),
+                (Some(by), None) => (b.to_vec(), by),
+                (None, None) => return None,
+            }
+        }
+        [number] => {
+            let (made, _) = values.made(number)?;
+            let by = made.read.get(1).and_then(slots::constant)?;
+            if made.name != "IADD3" || !zero(made.read.get(2)) || !plain(&made.read[0]) {
+                return None;
+            }
+            (made.numbers[0].clone(), i64::from(by as i32))
+        }
+        _ => return None,
+    };
+    let offset = offset.checked_add(by).filter(|offset| OFFSETS.contains(offset))?;
+    let (reg, 0) = values.row(&base)? else { return None };
+    Some(Operand::Address { before, reg, width, beside, offset })
+}
+
+/// Floats whose sign was changed, or taken away, by a sum with zero.
+fn signs(one: &mut Instruction, magnitudes: bool, values: &Values<'_>) {
+    for operand in &mut one.operands[one.written..] {
+        let &mut Operand::General { width: 1, before, after: "", .. } = operand else { continue };
+        let Some((made, _)) = values.of(operand).and_then(|it| values.made(it)) else { continue };
+        let Some(&Operand::General { width: 1, before: inner, after: "", .. }) = made.read.get(1) else {
+            continue;
+        };
+        if made.name != "FADD" || made.read[0] != Operand::Text("-RZ".to_owned()) {
+            continue;
+        }
+        let sign = match (before, inner) {
+            ("", "-") => "-",
+            ("-", "-") => "",
+            ("", "|") if magnitudes => "|",
+            _ => continue,
+        };
+        if let Some((reg, part)) = values.row(&made.numbers[1]) {
+            *operand = Operand::General { reg, part, width: 1, before: sign, after: "" };
+        }
+    }
+}
+
+fn signs_of_doubles(one: &mut Instruction, values: &Values<'_>) {
+    for operand in &mut one.operands[one.written..] {
+        let &mut Operand::General { width: 2, before, after: "", .. } = operand else { continue };
+        let sign = match before {
+            "" => "-",
+            "-" => "",
+            _ => continue,
+        };
+        let Some(numbers) = values.numbers(operand) else { continue };
+        let Some((made, 1)) = values.made(numbers[1]) else { continue };
+        let negated = matches!(made.read.get(1), Some(Operand::General { before: "-", width: 2, .. }));
+        let whole = values.made(numbers[0]).is_some_and(|(low, index)| index == 0 && Rc::ptr_eq(low, made));
+        if made.name != "DADD" || made.read[0] != Operand::Text("-RZ".to_owned()) || !negated || !whole {
+            continue;
+        }
+        if let Some((reg, part)) = values.row(&made.numbers[1]) {
+            *operand = Operand::General { reg, part, width: 2, before: sign, after: "" };
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What is done for speed between selection and allocation, above the lowest level. Selection copies freely and computes everything
+//! where it is needed, because of this.
+
+mod coalesce;
+mod converge;
+mod fuse;
+mod graph;
+mod order;
+mod predicate;
+mod slots;
+mod values;
+mod waits;
+
+use crate::code::{Code, Line, Operand};
+use graph::Flow;
+use values::Stage;
+pub(crate) use waits::may_wait;
+
+/// Takes out copies and what nobody reads, and no more.
+pub(crate) fn tidy(code: &mut Code) {
+    let flow = Flow::new(code);
+    values::number(code, &flow, Stage::Within);
+}
+
+/// Makes a kernel's code faster. `waits`: a thread may wait for what others do. `frame`: it has local memory.
+pub(crate) fn optimise(code: &mut Code, waits: bool, frame: bool) {
+    if !frame {
+        // Nobody asks for the stack pointer.
+        let pointer = Operand::Text("R1".to_owned());
+        code.lines
+            .retain(|line| !matches!(line, Line::Instruction(one) if one.operands.first() == Some(&pointer)));
+    }
+    predicate::predicate(code);
+    for stage in [Stage::Copies, Stage::Fusing, Stage::Fusing, Stage::Last] {
+        let flow = Flow::new(code);
+        values::number(code, &flow, stage);
+    }
+    predicate::predicate(code);
+    if !waits {
+        // Nobody needs a turn for the others to go on.
+        without(code, "YIELD");
+        let meets = code
+            .lines
+            .iter()
+            .any(|line| matches!(line, Line::Instruction(one) if one.name.contains("COLLECTIVE")));
+        if converge::converge(code) && !meets {
+            without(code, "WARPSYNC.ALL");
+        }
+    }
+    coalesce::coalesce(code);
+    order::order(code);
+}
+
+fn without(code: &mut Code, name: &str) {
+    code.lines.retain(|line| !matches!(line, Line::Instruction(one) if one.name == name));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{optimise, tidy};
+    use crate::code::{Class, Code, Instruction, Line, Operand, Reg};
+
+    fn instructions(code: &Code) -> Vec<&Instruction> {
+        let all = code.lines.iter().map(|line| match line {
+            Line::Instruction(one) => Some(one),
+            Line::Label(_) => None,
+        });
+        all.flatten().collect()
+    }
+
+    fn names(code: &Code) -> Vec<&str> {
+        instructions(code).iter().map(|one| one.name.as_str()).collect()
+    }
+
+    fn registers<const N: usize>(code: &mut Code, width: u8) -> [Reg; N] {
+        [(); N].map(|()| code.register(Class::General(width), false))
+    }
+
+    fn mov(code: &mut Code, to: Operand, from: Operand) {
+        code.push(None, "MOV", vec![to], vec![from]);
+    }
+
+    fn store(code: &mut Code, at: Reg, value: Reg) {
+        code.push(None, "STS", vec![], vec![Operand::address(at), Operand::low(value)]);
+    }
+
+    #[test]
+    fn a_copy_is_read_where_it_came_from_until_that_is_written() {
+        let mut code = Code::default();
+        let [source, copy, late] = registers(&mut code, 1);
+        code.push(None, "LDS", vec![Operand::low(source)], vec![Operand::Text("[0x400]".to_owned())]);
+        mov(&mut code, Operand::low(copy), Operand::low(source));
+        mov(&mut code, Operand::low(late), Operand::low(source));
+        store(&mut code, copy, copy);
+        mov(&mut code, Operand::low(source), Operand::number(8));
+        store(&mut code, source, late);
+        tidy(&mut code);
+        // The first copy is gone; the second is read behind a write of its source.
+        assert_eq!(names(&code), ["LDS", "MOV", "STS", "MOV", "STS"]);
+        assert_eq!(instructions(&code)[2].operands, [Operand::address(source), Operand::low(source)]);
+    }
+
+    #[test]
+    fn lanes_that_meet_keep_their_registers() {
+        let mut code = Code::default();
+        let [source, mask] = registers(&mut code, 1);
+        let behind = code.label();
+        mov(&mut code, Operand::low(mask), Operand::low(source));
+        let read = vec![Operand::low(mask), Operand::Target(behind)];
+        code.push(None, "WARPSYNC.COLLECTIVE", vec![], read.clone());
+        code.push(None, "ENDCOLLECTIVE", vec![], vec![]);
+        code.place(behind);
+        optimise(&mut code, false, false);
+        let sync = instructions(&code)[1];
+        assert_eq!((sync.name.as_str(), &sync.operands), ("WARPSYNC.COLLECTIVE", &read));
+    }
+
+    /// A load from `base + 4 * index + 8`, as selection has it.
+    fn load(code: &mut Code, base: Reg, index: Reg) -> Reg {
+        let [product, sum, by, address] = registers(code, 2);
+        let carries = [(); 2].map(|()| code.register(Class::Predicate, true));
+        let read = vec![Operand::low(index), Operand::number(4), Operand::zero()];
+        code.push(None, "IMAD.WIDE.U32", vec![Operand::wide(product, 2)], read);
+        mov(code, Operand::part(by, 0), Operand::number(8));
+        mov(code, Operand::part(by, 1), Operand::zero());
+        for (to, a, b, carry) in [(sum, base, product, carries[0]), (address, sum, by, carries[1])] {
+            let carry = Operand::Predicate(carry, false);
+            let read = vec![Operand::part(a, 0), Operand::part(b, 0), Operand::zero()];
+            code.push(None, "IADD3", vec![Operand::part(to, 0), carry.clone()], read);
+            let read =
+                vec![Operand::part(a, 1), Operand::part(b, 1), Operand::zero(), carry, Operand::always(true)];
+            code.push(None, "IADD3.X", vec![Operand::part(to, 1)], read);
+        }
+        let [value] = registers(code, 1);
+        let at = Operand::Address { before: "desc[UR4]", reg: address, width: 2, beside: "", offset: 0 };
+        code.push(None, "LDG.E", vec![Operand::low(value)], vec![at]);
+        value
+    }
+
+    #[test]
+    fn an_address_is_a_product_with_a_sum_and_an_offset() {
+        let mut code = Code::default();
+        let [base] = registers(&mut code, 2);
+        let [index, at] = registers(&mut code, 1);
+        let value = load(&mut code, base, index);
+        store(&mut code, at, value);
+        optimise(&mut code, false, false);
+        assert_eq!(names(&code), ["IMAD.WIDE.U32", "LDG.E", "STS"]);
+        let [product, load, _] = instructions(&code)[..] else { panic!("{code:?}") };
+        assert_eq!(product.operands[3], Operand::wide(base, 2));
+        assert!(matches!(load.operands[1], Operand::Address { offset: 8, .. }), "{load:?}");
+    }
+
+    #[test]
+    fn what_was_loaded_before_a_store_is_loaded_again() {
+        let mut code = Code::default();
+        let [base] = registers(&mut code, 2);
+        let [index, at] = registers(&mut code, 1);
+        let first = load(&mut code, base, index);
+        store(&mut code, at, first);
+        let second = load(&mut code, base, index);
+        store(&mut code, at, second);
+        optimise(&mut code, false, false);
+        // One address; both loads before both stores, which are to another space.
+        assert_eq!(names(&code), ["IMAD.WIDE.U32", "LDG.E", "LDG.E", "STS", "STS"]);
+    }
+}

@@ -1,0 +1,339 @@
+//! The order within a block: what others wait for longest comes first, so that loads are under way while other things are computed,
+//! as long as there are registers for what has been loaded.
+//!
+//! Nothing passes an instruction that is not known to be simple. Loads and stores keep their order where they may meet: in one
+//! space, unless both addresses are offsets from the same register that lie apart.
+
+use crate::allocate::{Units, blocks, live_out};
+use crate::code::{Class, Code, Instruction, Line, Operand};
+use crate::schedule::{Weight, weight};
+use std::collections::HashMap;
+
+/// Most instructions that are put in order together.
+const MOST: usize = 768;
+/// General registers that may be live at once without a reason to hold back.
+const EASY: i32 = 30;
+/// What may be live beyond what was before.
+const MORE: i32 = 6;
+/// The same of predicates.
+const PREDICATES: i32 = 5;
+
+/// Puts all blocks in order.
+pub(crate) fn order(code: &mut Code) {
+    let units = Units::new(code);
+    let blocks = blocks(code);
+    if units.count.div_ceil(64) * blocks.len() > crate::allocate::MOST_WORDS {
+        return;
+    }
+    let general: Vec<bool> = code
+        .registers
+        .iter()
+        .flat_map(|info| match info.class {
+            Class::General(width) => vec![true; usize::from(width)],
+            Class::Predicate => vec![false],
+        })
+        .collect();
+    let out = live_out(code, &units, &blocks);
+    for (block, live) in blocks.iter().zip(out) {
+        let mut live = live;
+        let mut end = block.lines.end;
+        while end > block.lines.start {
+            let movable =
+                |at: usize| matches!(&code.lines[at], Line::Instruction(one) if weight(one).is_some());
+            let mut start = end;
+            while start > block.lines.start && end - start < MOST && movable(start - 1) {
+                start -= 1;
+            }
+            if end - start > 1 {
+                let region = Region::new(code, &units, start..end, &live);
+                if let Some(order) = region.best(&general) {
+                    let lines: Vec<Line> = order.iter().map(|&at| code.lines[start + at].clone()).collect();
+                    code.lines.splice(start..end, lines);
+                }
+            }
+            let first = start.min(end - 1);
+            for at in (first..end).rev() {
+                let Line::Instruction(one) = &code.lines[at] else { continue };
+                units.writes(one, &mut |unit| live[unit as usize / 64] &= !(1 << (unit % 64)));
+                units.reads(code, one, &mut |unit| live[unit as usize / 64] |= 1 << (unit % 64));
+            }
+            end = first;
+        }
+    }
+}
+
+/// Instructions that may change places.
+struct Region<'a> {
+    reads: Vec<Vec<u32>>,
+    writes: Vec<Vec<u32>>,
+    /// Who waits for each, and how many cycles.
+    after: Vec<Vec<(usize, u32)>>,
+    before: Vec<usize>,
+    /// Cycles from the issue of each to the end.
+    height: Vec<u32>,
+    live: &'a [u64],
+}
+
+/// An access to memory.
+struct Access {
+    at: usize,
+    space: Space,
+    store: bool,
+    /// The register and how often it had been written, the first byte, and how many.
+    place: Option<((u32, usize), i64, i64)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Space {
+    Global,
+    Shared,
+    Local,
+    Any,
+}
+
+fn access(one: &Instruction) -> Option<(Space, bool)> {
+    Some(match one.name.split('.').next()? {
+        // What is constant nobody writes.
+        "LDG" if one.name.contains(".CONSTANT") => return None,
+        "LDG" => (Space::Global, false),
+        "STG" => (Space::Global, true),
+        "LDS" | "LDSM" => (Space::Shared, false),
+        "STS" => (Space::Shared, true),
+        "LDL" => (Space::Local, false),
+        "STL" => (Space::Local, true),
+        "LD" => (Space::Any, false),
+        "ST" => (Space::Any, true),
+        _ => return None,
+    })
+}
+
+/// Bytes that an access takes.
+fn bytes(name: &str) -> i64 {
+    if name.contains(".128") {
+        16
+    } else if name.contains(".64") {
+        8
+    } else {
+        4
+    }
+}
+
+impl<'a> Region<'a> {
+    fn new(code: &Code, units: &Units, lines: std::ops::Range<usize>, live: &'a [u64]) -> Self {
+        let count = lines.len();
+        let (mut reads, mut writes) = (vec![Vec::new(); count], vec![Vec::new(); count]);
+        let mut after: Vec<Vec<(usize, u32)>> = vec![Vec::new(); count];
+        let mut before = vec![0; count];
+        let mut writer: HashMap<u32, usize> = HashMap::new();
+        let mut readers: HashMap<u32, Vec<usize>> = HashMap::new();
+        let mut versions: HashMap<u32, usize> = HashMap::new();
+        let mut memory: Vec<Access> = Vec::new();
+        let mut weights = vec![1; count];
+        for index in 0..count {
+            let Line::Instruction(one) = &code.lines[lines.start + index] else { continue };
+            weights[index] = weight(one).map_or(1, |Weight(cycles)| cycles);
+            units.reads(code, one, &mut |unit| reads[index].push(unit));
+            units.writes(one, &mut |unit| writes[index].push(unit));
+            let mut edge = |from: usize, cycles: u32| {
+                after[from].push((index, cycles));
+                before[index] += 1;
+            };
+            for unit in &reads[index] {
+                if let Some(&from) = writer.get(unit) {
+                    edge(from, weights[from]);
+                }
+            }
+            for unit in &writes[index] {
+                readers
+                    .get(unit)
+                    .into_iter()
+                    .flatten()
+                    .filter(|&&from| from != index)
+                    .for_each(|&from| edge(from, 1));
+                if let Some(&from) = writer.get(unit) {
+                    edge(from, 1);
+                }
+            }
+            if let Some((space, store)) = access(one) {
+                let place = one.operands[one.written..].iter().find_map(|it| match *it {
+                    Operand::Address { reg, offset, .. } => {
+                        let unit = units.first[reg.0 as usize];
+                        Some(((unit, versions.get(&unit).copied().unwrap_or(0)), offset, bytes(&one.name)))
+                    }
+                    _ => None,
+                });
+                let this = Access { at: index, space, store, place };
+                memory.iter().filter(|other| meet(other, &this)).for_each(|other| edge(other.at, 1));
+                memory.push(this);
+            }
+            for &unit in &reads[index] {
+                readers.entry(unit).or_default().push(index);
+            }
+            for &unit in &writes[index] {
+                writer.insert(unit, index);
+                readers.remove(&unit);
+                *versions.entry(unit).or_default() += 1;
+            }
+        }
+        let mut height = vec![0; count];
+        for at in (0..count).rev() {
+            let rest =
+                after[at].iter().map(|&(next, cycles)| height[next] + cycles).max().unwrap_or(weights[at]);
+            height[at] = rest;
+        }
+        Self { reads, writes, after, before, height, live }
+    }
+
+    /// The new order; none if the old one is better.
+    fn best(&self, general: &[bool]) -> Option<Vec<usize>> {
+        let old: Vec<usize> = (0..self.reads.len()).collect();
+        let (was, predicates) = self.peak(&old, general);
+        let limit = (was + MORE).max(EASY);
+        let new = self.list(general, limit);
+        let (now, flags) = self.peak(&new, general);
+        (new != old && now <= limit.max(was + MORE) + 4 && flags <= predicates.max(PREDICATES + 1))
+            .then_some(new)
+    }
+
+    fn list(&self, general: &[bool], limit: i32) -> Vec<usize> {
+        let count = self.reads.len();
+        let mut left = self.before.clone();
+        let mut earliest = vec![0_u32; count];
+        let mut pressure = Pressure::new(self, general);
+        let mut ready: Vec<usize> = (0..count).filter(|&at| left[at] == 0).collect();
+        let mut order = Vec::with_capacity(count);
+        let mut now = 0;
+        while !ready.is_empty() {
+            let tight = pressure.general >= limit - 2 || pressure.predicates >= PREDICATES;
+            let rank = |&at: &usize| {
+                let (more, flags) = pressure.change(self, at, general);
+                let late = earliest[at].saturating_sub(now);
+                let bad = pressure.general + more > limit && more > 0
+                    || pressure.predicates + flags > PREDICATES && flags > 0;
+                (
+                    bad,
+                    if tight { more.max(0) + flags.max(0) } else { 0 },
+                    late,
+                    u32::MAX - self.height[at],
+                    at,
+                )
+            };
+            let Some(place) = (0..ready.len()).min_by_key(|&place| rank(&ready[place])) else { break };
+            let at = ready.swap_remove(place);
+            now = now.max(earliest[at]) + 1;
+            pressure.issue(self, at, general);
+            for &(next, cycles) in &self.after[at] {
+                earliest[next] = earliest[next].max(now - 1 + cycles);
+                left[next] -= 1;
+                if left[next] == 0 {
+                    ready.push(next);
+                }
+            }
+            order.push(at);
+        }
+        order
+    }
+
+    /// The most general registers and predicates at once.
+    fn peak(&self, order: &[usize], general: &[bool]) -> (i32, i32) {
+        let mut pressure = Pressure::new(self, general);
+        let mut most = (pressure.general, pressure.predicates);
+        for &at in order {
+            pressure.issue(self, at, general);
+            most = (most.0.max(pressure.general), most.1.max(pressure.predicates));
+        }
+        most
+    }
+
+    fn is_live_behind(&self, unit: u32) -> bool {
+        self.live[unit as usize / 64] >> (unit % 64) & 1 == 1
+    }
+}
+
+/// How many registers are live, while an order is made.
+struct Pressure {
+    /// How many are still to read each unit.
+    left: HashMap<u32, u32>,
+    alive: std::collections::HashSet<u32>,
+    general: i32,
+    predicates: i32,
+}
+
+impl Pressure {
+    fn new(region: &Region<'_>, general: &[bool]) -> Self {
+        let mut left: HashMap<u32, u32> = HashMap::new();
+        region.reads.iter().flatten().for_each(|&unit| *left.entry(unit).or_default() += 1);
+        // What is read before it is written, and what passes through.
+        let mut alive = std::collections::HashSet::new();
+        let mut written = std::collections::HashSet::new();
+        for (reads, writes) in region.reads.iter().zip(&region.writes) {
+            alive.extend(reads.iter().filter(|unit| !written.contains(*unit)));
+            written.extend(writes.iter().copied());
+        }
+        for (word, &bits) in region.live.iter().enumerate() {
+            for bit in (0..64).filter(|bit| bits >> bit & 1 == 1) {
+                let unit = (word * 64 + bit) as u32;
+                if !written.contains(&unit) {
+                    alive.insert(unit);
+                }
+            }
+        }
+        let count = |kind: bool| alive.iter().filter(|&&unit| general[unit as usize] == kind).count() as i32;
+        Self { general: count(true), predicates: count(false), left, alive }
+    }
+
+    /// What issuing an instruction adds: general registers, and predicates.
+    fn change(&self, region: &Region<'_>, at: usize, general: &[bool]) -> (i32, i32) {
+        let mut change = (0, 0);
+        let mut add = |unit: u32, by: i32| {
+            if general[unit as usize] { change.0 += by } else { change.1 += by }
+        };
+        for (index, &unit) in region.reads[at].iter().enumerate() {
+            let again = region.reads[at][index..].iter().filter(|&&it| it == unit).count() as u32;
+            let first = !region.reads[at][..index].contains(&unit);
+            if first
+                && self.left.get(&unit) == Some(&again)
+                && !region.is_live_behind(unit)
+                && !region.writes[at].contains(&unit)
+            {
+                add(unit, -1);
+            }
+        }
+        for &unit in &region.writes[at] {
+            if !self.alive.contains(&unit) {
+                add(unit, 1);
+            }
+        }
+        change
+    }
+
+    fn issue(&mut self, region: &Region<'_>, at: usize, general: &[bool]) {
+        let (more, flags) = self.change(region, at, general);
+        for unit in &region.reads[at] {
+            let left = self.left.entry(*unit).or_default();
+            *left = left.saturating_sub(1);
+            if *left == 0 && !region.is_live_behind(*unit) {
+                self.alive.remove(unit);
+            }
+        }
+        self.alive.extend(region.writes[at].iter().copied());
+        self.general += more;
+        self.predicates += flags;
+    }
+}
+
+/// Whether two accesses may not change places.
+fn meet(one: &Access, other: &Access) -> bool {
+    if !one.store && !other.store {
+        return false;
+    }
+    if one.space != other.space && one.space != Space::Any && other.space != Space::Any {
+        return false;
+    }
+    match (one.place, other.place) {
+        (Some((base, from, size)), Some((other_base, other_from, other_size))) if base == other_base => {
+            from < other_from + other_size && other_from < from + size
+        }
+        _ => true,
+    }
+}

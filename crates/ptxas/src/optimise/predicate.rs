@@ -1,0 +1,132 @@
+//! Short branches as guards. What a branch jumps over is executed under the opposite of its guard, if that is little; a branch to where
+//! the kernel ends becomes a guarded end.
+
+use super::values::remove;
+use crate::allocate::{Units, blocks};
+use crate::code::{Code, Line, Operand, Reg};
+use crate::schedule::{is_pure, weight};
+use std::collections::{HashMap, HashSet};
+
+/// Most instructions that are guarded instead of jumped over.
+const MOST: usize = 7;
+
+/// Replaces branches.
+pub(crate) fn predicate(code: &mut Code) {
+    ends(code);
+    // Each round may bring others together.
+    for _ in 0..4 {
+        if !skips(code) {
+            return;
+        }
+    }
+}
+
+/// Branches to an end.
+fn ends(code: &mut Code) {
+    let mut ending = HashSet::new();
+    for (at, line) in code.lines.iter().enumerate() {
+        let Line::Label(label) = line else { continue };
+        let first = code.lines[at..].iter().find_map(|line| match line {
+            Line::Instruction(one) => Some(one),
+            Line::Label(_) => None,
+        });
+        if first.is_some_and(|one| one.name == "EXIT" && one.guard.is_none()) {
+            ending.insert(*label);
+        }
+    }
+    for line in &mut code.lines {
+        let Line::Instruction(one) = line else { continue };
+        if one.name == "BRA"
+            && matches!(one.operands.last(), Some(Operand::Target(to)) if ending.contains(to))
+        {
+            "EXIT".clone_into(&mut one.name);
+            one.operands.clear();
+        }
+    }
+}
+
+/// Branches over a few instructions. Whether there were some.
+fn skips(code: &mut Code) -> bool {
+    let all = blocks(code);
+    let units = Units::new(code);
+    // Between which lines each register stands.
+    let mut spans: HashMap<Reg, (usize, usize)> = HashMap::new();
+    for (at, line) in code.lines.iter().enumerate() {
+        let Line::Instruction(one) = line else { continue };
+        let named = one.operands.iter().filter_map(|it| it.register().map(|(reg, ..)| reg));
+        for reg in named.chain(one.guard.map(|(reg, _)| reg)) {
+            let span = spans.entry(reg).or_insert((at, at));
+            span.1 = at;
+        }
+    }
+    let mut gone = Vec::new();
+    for (index, block) in all.iter().enumerate() {
+        let (Some(body), Some(behind)) = (all.get(index + 1), all.get(index + 2)) else { continue };
+        let branch = block.lines.end - 1;
+        let Line::Instruction(last) = &code.lines[branch] else { continue };
+        let (Some((reg, not)), "BRA", Some(Operand::Target(to))) =
+            (last.guard, last.name.as_str(), last.operands.last())
+        else {
+            continue;
+        };
+        let leads = code.lines[behind.lines.clone()].iter().take_while(|it| matches!(it, Line::Label(_)));
+        let leads = leads
+            .chain(code.lines.get(behind.lines.start))
+            .any(|it| matches!(it, Line::Label(label) if label == to));
+        let flag = units.first[reg.0 as usize];
+        let simple = code.lines[body.lines.clone()].iter().all(|line| match line {
+            Line::Label(_) => false,
+            Line::Instruction(one) => {
+                let mut own = true;
+                units.writes(one, &mut |unit| own &= unit != flag);
+                own && one.guard.is_none() && weight(one).is_some()
+            }
+        });
+        if !leads
+            || !simple
+            || body.lines.len() > MOST
+            || gone.last().is_some_and(|&it| it + 1 >= block.lines.start)
+        {
+            continue;
+        }
+        gone.push(branch);
+        // What is read before it is written has come from an earlier round.
+        let (mut written, mut earlier) = (HashSet::new(), HashSet::new());
+        for line in &code.lines[body.lines.clone()] {
+            let Line::Instruction(one) = line else { continue };
+            units.reads(code, one, &mut |unit| {
+                if !written.contains(&unit) {
+                    earlier.insert(unit);
+                }
+            });
+            units.writes(one, &mut |unit| {
+                written.insert(unit);
+            });
+        }
+        for at in body.lines.clone() {
+            let Line::Instruction(one) = &mut code.lines[at] else { continue };
+            let written: Vec<Reg> = one.operands[..one.written]
+                .iter()
+                .filter_map(|it| it.register().map(|(reg, ..)| reg))
+                .collect();
+            let inside = |reg: &Reg| {
+                let mut parts = one.operands[..one.written].iter().flat_map(|it| units.of(it));
+                parts.all(|unit| !earlier.contains(&unit))
+                    && spans
+                        .get(reg)
+                        .is_some_and(|&(first, last)| first >= body.lines.start && last < body.lines.end)
+            };
+            let own = written.iter().all(inside);
+            // What nobody else reads may be computed for nothing.
+            if own && is_pure(one) {
+                continue;
+            }
+            one.guard = Some((reg, !not));
+            if own {
+                written.iter().for_each(|reg| code.registers[reg.0 as usize].temporary = true);
+            }
+        }
+    }
+    remove(code, &gone);
+    !gone.is_empty()
+}

@@ -1,0 +1,136 @@
+//! Where an instruction takes a constant, or a word of constant bank 0, in the place of a register.
+
+use crate::code::{Instruction, Operand};
+
+/// What stands in the place of a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fixed {
+    Constant(u32),
+    /// An offset in constant bank 0.
+    Bank(u32),
+}
+
+/// How a constant is spelled there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spelling {
+    Signed,
+    Unsigned,
+    Float,
+}
+
+/// Of an instruction: the spelling, which sources may be constants, which may be words of a bank.
+fn slots(one: &Instruction) -> Option<(Spelling, &'static [usize], &'static [usize])> {
+    use Spelling::{Float, Signed, Unsigned};
+    Some(match one.name.split('.').next().unwrap_or_default() {
+        "IMAD" if one.name.starts_with("IMAD.WIDE") => (Signed, &[1], &[1]),
+        "IMAD" if one.name.starts_with("IMAD.HI") => (Signed, &[1], &[]),
+        "IMAD" => (Signed, &[1, 2], &[1, 2]),
+        "IADD3" | "ISETP" => (Signed, &[1], &[1]),
+        "VIMNMX" => (Signed, &[1], &[]),
+        "LOP3" | "SEL" | "SHF" => (Unsigned, &[1], &[1]),
+        "LEA" if one.name == "LEA" => (Unsigned, &[], &[1]),
+        "PRMT" => (Unsigned, &[1], &[]),
+        "FADD" | "FMUL" | "FSETP" | "FMNMX" => (Float, &[1], &[1]),
+        "FFMA" => (Float, &[1, 2], &[1, 2]),
+        "I2F" | "MUFU" if one.written == 1 => (Float, &[], &[0]),
+        _ => return None,
+    })
+}
+
+/// Whether a source is a register, or one that is always zero or true.
+fn is_register(operand: &Operand) -> bool {
+    match operand {
+        Operand::General { .. } | Operand::Predicate(..) => true,
+        Operand::Text(text) => ["RZ", "-RZ", "PT", "!PT"].contains(&text.as_str()),
+        Operand::Address { .. } | Operand::Target(_) => false,
+    }
+}
+
+/// What may stand in place of the register at an operand's place.
+pub(crate) fn fixed(one: &Instruction, index: usize, value: Fixed) -> Option<Operand> {
+    let slot = index.checked_sub(one.written)?;
+    let (spelling, constants, banks) = slots(one)?;
+    let Operand::General { before, after: "", width: 1, .. } = &one.operands[index] else { return None };
+    if !["", "-"].contains(before) {
+        return None;
+    }
+    let minus = !before.is_empty();
+    let alone = (0..3.min(one.operands.len() - one.written))
+        .filter(|&at| at != slot)
+        .all(|at| is_register(&one.operands[one.written + at]));
+    if !alone {
+        return None;
+    }
+    let text = match value {
+        Fixed::Bank(offset) if banks.contains(&slot) => format!("{before}c[0x0][{offset:#x}]"),
+        Fixed::Constant(bits) if constants.contains(&slot) => match spelling {
+            Spelling::Float => float(if minus { bits ^ 0x8000_0000 } else { bits })?,
+            Spelling::Unsigned if minus => return None,
+            Spelling::Unsigned => format!("{bits:#x}"),
+            // A product by a power of two has other names.
+            Spelling::Signed if slot == 1 && one.name == "IMAD" && bits.is_power_of_two() => return None,
+            Spelling::Signed if bits == 0 || minus && one.name.contains(".X") => return None,
+            Spelling::Signed => {
+                let value = i64::from(bits as i32) * if minus { -1 } else { 1 };
+                let sign = if value < 0 { "-" } else { "" };
+                (value.unsigned_abs() <= 0x7fff_ffff).then(|| format!("{sign}{:#x}", value.unsigned_abs()))?
+            }
+        },
+        Fixed::Bank(_) | Fixed::Constant(_) => return None,
+    };
+    Some(Operand::Text(text))
+}
+
+/// A normal number as it is spelled.
+fn float(bits: u32) -> Option<String> {
+    let value = f32::from_bits(bits);
+    value.is_normal().then(|| format!("{}", f64::from(value)))
+}
+
+/// The constant that an operand spells as a number of 32 bits.
+pub(crate) fn constant(operand: &Operand) -> Option<u32> {
+    let Operand::Text(text) = operand else { return None };
+    match (text.as_str(), text.strip_prefix("-0x")) {
+        ("RZ", _) => Some(0),
+        (_, Some(digits)) => u32::from_str_radix(digits, 16).ok().map(u32::wrapping_neg),
+        (plain, None) => u32::from_str_radix(plain.strip_prefix("0x")?, 16).ok(),
+    }
+}
+
+/// The offset of a word of constant bank 0.
+pub(crate) fn bank(operand: &Operand) -> Option<u32> {
+    let Operand::Text(text) = operand else { return None };
+    let digits = text.strip_prefix("c[0x0][0x")?.strip_suffix(']')?;
+    u32::from_str_radix(digits, 16).ok()
+}
+
+/// Lets the first two sources change places, where the result stays the same.
+pub(crate) fn swap(one: &mut Instruction) -> bool {
+    let (first, second) = (one.written, one.written + 1);
+    let head = one.name.split('.').next().unwrap_or_default();
+    let commutes = match head {
+        "IADD3" | "IMAD" | "FADD" | "FMUL" | "FFMA" => true,
+        "LOP3" => {
+            let Some(table) = one.operands.get(first + 3).and_then(constant) else { return false };
+            // The table is by the bits of a, b and c, that of a the highest.
+            let swapped = (0..8).filter(|it| table >> (it & 1 | it >> 1 & 2 | it << 1 & 4) & 1 == 1);
+            let swapped = swapped.fold(0, |all, it: u32| all | 1 << it);
+            one.operands[first + 3] = Operand::number(swapped);
+            true
+        }
+        "ISETP" | "FSETP" if !one.name.ends_with(".EX") => {
+            let (head, rest) = (head.to_owned(), one.name[head.len()..].to_owned());
+            let mirrored = [(".LT", ".GT"), (".LE", ".GE"), (".GT", ".LT"), (".GE", ".LE")];
+            let found = mirrored.iter().find(|(from, _)| rest.starts_with(from));
+            if let Some((from, to)) = found {
+                one.name = format!("{head}{to}{}", &rest[from.len()..]);
+            }
+            found.is_some() || [".EQ.", ".NE."].iter().any(|it| rest.starts_with(it))
+        }
+        _ => false,
+    };
+    if commutes {
+        one.operands.swap(first, second);
+    }
+    commutes
+}

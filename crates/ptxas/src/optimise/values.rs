@@ -1,0 +1,498 @@
+//! Which registers hold the same value. Every value has a number, given along the dominator tree: a copy has that of its source, and a
+//! pure instruction with the operands of an earlier one has that one's. Readers then read what held the value first, a constant or
+//! a word of constant bank 0 where one may stand, and what nobody reads any more goes.
+//!
+//! A register that is written once has its number wherever its definition dominates, as in SSA form. The numbers of others are
+//! known within a block, and in one that only that block leads to.
+//!
+//! What lanes execute that meet names the same registers everywhere and is left alone.
+
+use super::graph::Flow;
+use super::slots::{self, Fixed};
+use crate::allocate::{Units, dead_lines};
+use crate::code::{Code, Instruction, Line, Operand, Reg};
+use crate::schedule::is_pure;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A value.
+pub(crate) type Number = u32;
+
+/// An instruction whose results have numbers, as it read then.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) line: usize,
+    pub(crate) name: String,
+    pub(crate) read: Vec<Operand>,
+    /// The values of the operands' parts.
+    pub(crate) numbers: Vec<Vec<Number>>,
+    /// How many parts it writes.
+    pub(crate) written: usize,
+}
+
+/// What is known of a value.
+#[derive(Clone, Debug)]
+enum Known {
+    Nothing,
+    Fixed(Fixed),
+    /// A result of an instruction: which of the parts that it writes.
+    Result(Rc<Made>, usize),
+}
+
+/// Two values as an operand's shape and numbers.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    name: String,
+    operands: Vec<(Vec<Number>, String)>,
+}
+
+/// Results of an instruction that was met.
+struct Found {
+    block: usize,
+    results: Vec<(u32, Number)>,
+}
+
+/// Numbers, while blocks are visited.
+pub(crate) struct Values<'a> {
+    flow: &'a Flow,
+    units: &'a Units,
+    stage: Stage,
+    regs: Vec<(Reg, u8)>,
+    /// Units with one definition.
+    single: Vec<bool>,
+    /// How often each unit is read.
+    pub(crate) uses: Vec<u32>,
+    global: Vec<Option<(Number, usize)>>,
+    local: HashMap<u32, Number>,
+    block: usize,
+    known: Vec<Known>,
+    holders: Vec<Vec<u32>>,
+    fixed: HashMap<(bool, u32), Number>,
+    table: HashMap<Key, Vec<Found>>,
+    /// Carries, to the lower half of the sum that they are of.
+    pub(crate) carries: HashMap<Number, Number>,
+    /// Sums of 64 bits: the halves of the sum, to those of its two operands.
+    pub(crate) sums: HashMap<(Number, Number), ([Number; 2], [Number; 2])>,
+}
+
+/// What a walk does. Each leaves the code as it is for the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Copies are followed within a block alone, and nothing is shared.
+    Within,
+    /// Copies are followed, which hide how often a value is read.
+    Copies,
+    /// Instructions that one can do become one.
+    Fusing,
+    /// Sums of 64 bits take words of constant bank 0 too, which a product with a sum could not.
+    Last,
+}
+
+/// Units that remember a value, of those that hold it.
+const HOLDERS: usize = 6;
+
+/// Gives numbers, lets readers read what came first, and takes out what nobody reads.
+pub(crate) fn number(code: &mut Code, flow: &Flow, stage: Stage) {
+    let units = Units::new(code);
+    let mut values = Values::new(code, flow, &units, stage);
+    let mut ends: HashMap<usize, HashMap<u32, Number>> = HashMap::new();
+    let mut gone: Vec<usize> = Vec::new();
+    for block in flow.order() {
+        values.block = block;
+        values.local = match flow.predecessors[block].as_slice() {
+            [before] if *before != block && stage != Stage::Within => {
+                ends.get(before).cloned().unwrap_or_default()
+            }
+            _ => HashMap::new(),
+        };
+        let mut meeting = false;
+        for at in flow.blocks[block].lines.clone() {
+            let Line::Instruction(one) = &mut code.lines[at] else { continue };
+            meeting |= one.name.starts_with("WARPSYNC.COLLECTIVE");
+            if meeting {
+                values.write_anew(one);
+                meeting &= one.name != "ENDCOLLECTIVE";
+                continue;
+            }
+            let read: Vec<u32> = one.operands[one.written..].iter().flat_map(|it| units.of(it)).collect();
+            read.into_iter().for_each(|unit| {
+                values.read(unit);
+            });
+            values.improve(one);
+            if matches!(stage, Stage::Fusing | Stage::Last) && super::fuse::fuse(one, at, &mut values) {
+                gone.extend(at.checked_sub(1));
+            }
+            values.write(one, at);
+        }
+        let inherits = |&next: &usize| flow.predecessors[next].len() == 1;
+        if flow.blocks[block].successors.iter().any(inherits) && values.local.len() < 4096 {
+            ends.insert(block, values.local.clone());
+        }
+    }
+    remove(code, &gone);
+    let dead = dead_lines(code, &is_pure);
+    remove(code, &dead);
+}
+
+/// Takes out lines, given in order.
+pub(crate) fn remove(code: &mut Code, lines: &[usize]) {
+    let mut at = 0;
+    let mut lines = lines.to_vec();
+    lines.sort_unstable();
+    code.lines.retain(|_| {
+        at += 1;
+        lines.binary_search(&(at - 1)).is_err()
+    });
+}
+
+impl<'a> Values<'a> {
+    fn new(code: &Code, flow: &'a Flow, units: &'a Units, stage: Stage) -> Self {
+        let mut regs = Vec::with_capacity(units.count);
+        for (index, &first) in units.first.iter().enumerate() {
+            let end = units.first.get(index + 1).map_or(units.count, |&next| next as usize);
+            regs.extend((0..end - first as usize).map(|part| (Reg(index as u32), part as u8)));
+        }
+        let (mut written, mut uses) = (vec![0_u32; units.count], vec![0_u32; units.count]);
+        for line in &code.lines {
+            let Line::Instruction(one) = line else { continue };
+            units.writes(one, &mut |unit| written[unit as usize] += 1);
+            units.reads(code, one, &mut |unit| uses[unit as usize] += 1);
+        }
+        Self {
+            flow,
+            units,
+            stage,
+            regs,
+            single: written.iter().map(|&times| times == 1).collect(),
+            uses,
+            global: vec![None; units.count],
+            local: HashMap::new(),
+            block: 0,
+            known: Vec::new(),
+            holders: Vec::new(),
+            fixed: HashMap::new(),
+            table: HashMap::new(),
+            carries: HashMap::new(),
+            sums: HashMap::new(),
+        }
+    }
+
+    fn fresh(&mut self, known: Known) -> Number {
+        self.known.push(known);
+        self.holders.push(Vec::new());
+        self.known.len() as Number - 1
+    }
+
+    /// What a unit holds here.
+    pub(crate) fn now(&self, unit: u32) -> Option<Number> {
+        if self.single[unit as usize] {
+            let (number, block) = self.global[unit as usize]?;
+            let reaches = match self.stage {
+                Stage::Within => block == self.block,
+                Stage::Copies | Stage::Fusing | Stage::Last => self.flow.dominates(block, self.block),
+            };
+            return reaches.then_some(number);
+        }
+        self.local.get(&unit).copied()
+    }
+
+    fn set(&mut self, unit: u32, number: Number) {
+        if self.single[unit as usize] {
+            self.global[unit as usize] = Some((number, self.block));
+        } else {
+            self.local.insert(unit, number);
+        }
+        let holders = &mut self.holders[number as usize];
+        if holders.len() < HOLDERS && !holders.contains(&unit) {
+            holders.push(unit);
+        }
+    }
+
+    /// What a unit holds here; a value of its own if nothing is known.
+    fn read(&mut self, unit: u32) -> Number {
+        if let Some(number) = self.now(unit) {
+            return number;
+        }
+        let number = self.fresh(Known::Nothing);
+        // Where its one definition has not come by, it may hold that of an earlier round.
+        if !self.single[unit as usize] {
+            self.set(unit, number);
+        }
+        number
+    }
+
+    fn fixed_number(&mut self, value: Fixed) -> Number {
+        let key = match value {
+            Fixed::Constant(bits) => (false, bits),
+            Fixed::Bank(offset) => (true, offset),
+        };
+        if let Some(&number) = self.fixed.get(&key) {
+            return number;
+        }
+        let number = self.fresh(Known::Fixed(value));
+        self.fixed.insert(key, number);
+        number
+    }
+
+    /// The constant or word of bank 0 that a value is.
+    pub(crate) fn is_fixed(&self, number: Number) -> Option<Fixed> {
+        match self.known[number as usize] {
+            Known::Fixed(value) => Some(value),
+            Known::Nothing | Known::Result(..) => None,
+        }
+    }
+
+    pub(crate) fn is_constant(&self, number: Number) -> Option<u32> {
+        match self.is_fixed(number)? {
+            Fixed::Constant(bits) => Some(bits),
+            Fixed::Bank(_) => None,
+        }
+    }
+
+    /// The instruction whose result a value is, and which part of its results.
+    pub(crate) fn made(&self, number: Number) -> Option<(&Rc<Made>, usize)> {
+        match &self.known[number as usize] {
+            Known::Result(made, index) => Some((made, *index)),
+            Known::Nothing | Known::Fixed(_) => None,
+        }
+    }
+
+    /// The numbers of an operand's parts, if all are known.
+    pub(crate) fn numbers(&self, operand: &Operand) -> Option<Vec<Number>> {
+        self.units.of(operand).map(|unit| self.now(unit)).collect()
+    }
+
+    /// The only number of an operand of one part.
+    pub(crate) fn of(&self, operand: &Operand) -> Option<Number> {
+        match self.numbers(operand)?.as_slice() {
+            [one] => Some(*one),
+            _ => None,
+        }
+    }
+
+    /// The value of a register of one part, of a constant or of a word of bank 0.
+    pub(crate) fn value(&self, operand: &Operand) -> Option<Number> {
+        match operand {
+            Operand::Text(_) => {
+                let constant = slots::constant(operand).map(|bits| (false, bits));
+                self.fixed.get(&constant.or(slots::bank(operand).map(|offset| (true, offset)))?).copied()
+            }
+            _ => self.of(operand),
+        }
+    }
+
+    /// Lets a register hold something of which nothing is known.
+    pub(crate) fn forget(&mut self, operand: &Operand) {
+        let units: Vec<u32> = self.units.of(operand).collect();
+        for unit in units {
+            let number = self.fresh(Known::Nothing);
+            self.set(unit, number);
+        }
+    }
+
+    /// How often a register's parts are read.
+    pub(crate) fn reads_of(&self, operand: &Operand) -> u32 {
+        self.units.of(operand).map(|unit| self.uses[unit as usize]).max().unwrap_or(0)
+    }
+
+    /// A register that holds a value here.
+    fn holder(&self, number: Number) -> Option<(Reg, u8)> {
+        let held = |&&unit: &&u32| self.now(unit) == Some(number);
+        self.holders[number as usize].iter().find(held).map(|&unit| self.regs[unit as usize])
+    }
+
+    /// Parts of one register that hold these values, the first at a multiple of their number.
+    pub(crate) fn row(&self, numbers: &[Number]) -> Option<(Reg, u8)> {
+        let width = numbers.len() as u8;
+        self.holders[*numbers.first()? as usize].iter().map(|&unit| self.regs[unit as usize]).find(
+            |&(reg, first)| {
+                let start = self.units.first[reg.0 as usize] + u32::from(first);
+                let end = self.units.first.get(reg.0 as usize + 1).map_or(self.units.count as u32, |&it| it);
+                first.is_multiple_of(width)
+                    && start + u32::from(width) <= end
+                    && (start..).zip(numbers).all(|(unit, &number)| self.now(unit) == Some(number))
+            },
+        )
+    }
+
+    /// A past operand as it can be read now, if its value still is somewhere.
+    pub(crate) fn again(&self, operand: &Operand, numbers: &[Number]) -> Option<Operand> {
+        match operand {
+            Operand::Text(_) => Some(operand.clone()),
+            &Operand::General { width, before, after, .. } => {
+                let (reg, part) = if width == 1 { self.holder(numbers[0])? } else { self.row(numbers)? };
+                Some(Operand::General { reg, part, width, before, after })
+            }
+            &Operand::Predicate(_, not) => Some(Operand::Predicate(self.holder(numbers[0])?.0, not)),
+            Operand::Address { .. } | Operand::Target(_) => None,
+        }
+    }
+
+    /// Lets an instruction read what came first.
+    fn improve(&mut self, one: &mut Instruction) {
+        if let Some((reg, not)) = one.guard
+            && let Some(number) = self.now(self.units.first[reg.0 as usize])
+            && let Some((first, _)) = self.holder(number)
+        {
+            one.guard = Some((first, not));
+        }
+        // A constant stands second; the register there comes to the front.
+        let source = |slot: usize| {
+            let operand = one.operands.get(one.written + slot);
+            operand.filter(|it| matches!(it, Operand::General { width: 1, .. }))
+        };
+        let fixed = |it: &Operand| {
+            self.of(it).and_then(|it| self.is_fixed(it)).filter(|&it| it != Fixed::Constant(0))
+        };
+        if source(0).is_some_and(|it| fixed(it).is_some()) && source(1).is_some_and(|it| fixed(it).is_none())
+        {
+            slots::swap(one);
+        }
+        for index in one.written..one.operands.len() {
+            if let Some(better) = self.better(one, index) {
+                one.operands[index] = better;
+            }
+        }
+        super::fuse::address(one, self);
+    }
+
+    fn better(&self, one: &Instruction, index: usize) -> Option<Operand> {
+        match &one.operands[index] {
+            &Operand::General { width: 1, before, after, .. } => {
+                let operand = &one.operands[index];
+                let number = self.of(operand)?;
+                if let Some(value) = self.is_fixed(number) {
+                    if value == Fixed::Constant(0)
+                        && takes_zero(one, index)
+                        && before.is_empty()
+                        && after.is_empty()
+                    {
+                        return Some(Operand::zero());
+                    }
+                    let sum = one.name == "IADD3.X" || one.name == "IADD3" && one.written == 2;
+                    let waits = sum && self.stage != Stage::Last && matches!(value, Fixed::Bank(_));
+                    if let Some(fixed) = slots::fixed(one, index, value).filter(|_| !waits) {
+                        return Some(fixed);
+                    }
+                }
+                let (reg, part) = self.holder(number)?;
+                Some(Operand::General { reg, part, width: 1, before, after })
+            }
+            &Operand::General { width, before, after, .. } => {
+                let (reg, part) = self.row(&self.numbers(&one.operands[index])?)?;
+                Some(Operand::General { reg, part, width, before, after })
+            }
+            &Operand::Address { before, width, beside, offset, .. } => {
+                let numbers = self.numbers(&one.operands[index])?;
+                let (reg, 0) = self.row(&numbers)? else { return None };
+                Some(Operand::Address { before, reg, width, beside, offset })
+            }
+            &Operand::Predicate(reg, not) => {
+                let number = self.now(self.units.first[reg.0 as usize])?;
+                Some(Operand::Predicate(self.holder(number)?.0, not))
+            }
+            Operand::Target(_) | Operand::Text(_) => None,
+        }
+    }
+
+    /// What an instruction writes gets values of which nothing is known.
+    fn write_anew(&mut self, one: &Instruction) {
+        let units: Vec<u32> = one.operands[..one.written].iter().flat_map(|it| self.units.of(it)).collect();
+        for unit in units {
+            let number = self.fresh(Known::Nothing);
+            self.set(unit, number);
+        }
+    }
+
+    /// What an instruction writes gets its numbers.
+    fn write(&mut self, one: &Instruction, at: usize) {
+        let hidden = |it: &Operand| matches!(it, Operand::Text(text) if text.contains("UR") || text == "R1");
+        if one.guard.is_some() || !is_pure(one) || one.operands[..one.written].iter().any(hidden) {
+            return self.write_anew(one);
+        }
+        let written: Vec<u32> = one.operands[..one.written].iter().flat_map(|it| self.units.of(it)).collect();
+        if let Some(values) = self.copied(one) {
+            for (unit, number) in written.into_iter().zip(values) {
+                self.set(unit, number);
+            }
+            return;
+        }
+        let read: Vec<Operand> = one.operands[one.written..].to_vec();
+        let numbers: Vec<Vec<Number>> =
+            read.iter().map(|it| self.units.of(it).map(|unit| self.read(unit)).collect()).collect();
+        let shape = |it: &Operand| match it {
+            Operand::General { width, before, after, .. } => format!("{before}R{width}{after}"),
+            Operand::Predicate(_, not) => if *not { "!P" } else { "P" }.to_owned(),
+            Operand::Address { before, width, beside, offset, .. } => {
+                format!("{before}[{width}{beside}{offset}]")
+            }
+            Operand::Target(label) => format!("{label:?}"),
+            Operand::Text(text) => text.clone(),
+        };
+        let operands = numbers.iter().cloned().zip(read.iter().map(shape)).collect();
+        let texts: Vec<&str> = one.operands[..one.written]
+            .iter()
+            .map(|it| if let Operand::Text(text) = it { text.as_str() } else { "" })
+            .collect();
+        let key = Key { name: format!("{} {} {}", one.name, written.len(), texts.join(",")), operands };
+        let predicates = one.operands[..one.written].iter().any(|it| matches!(it, Operand::Predicate(..)));
+        let shared = self.table.get(&key).filter(|_| self.stage != Stage::Within);
+        let earlier = shared.into_iter().flatten().rev().find(|found| {
+            let near = if predicates {
+                found.block == self.block
+            } else {
+                self.flow.dominates(found.block, self.block)
+            };
+            near && found.results.iter().all(|&(unit, number)| self.now(unit) == Some(number))
+        });
+        if let Some(found) = earlier {
+            let results: Vec<Number> = found.results.iter().map(|&(_, number)| number).collect();
+            written.into_iter().zip(results).for_each(|(unit, number)| self.set(unit, number));
+        } else {
+            let made =
+                Rc::new(Made { line: at, name: one.name.clone(), read, numbers, written: written.len() });
+            let mut results = Vec::new();
+            for (index, &unit) in written.iter().enumerate() {
+                let number = self.fresh(Known::Result(Rc::clone(&made), index));
+                self.set(unit, number);
+                results.push((unit, number));
+            }
+            self.table.entry(key).or_default().push(Found { block: self.block, results });
+        }
+        super::fuse::remember_sum(one, self);
+    }
+
+    /// The values of what only copies: a register, a constant, words of bank 0.
+    fn copied(&mut self, one: &Instruction) -> Option<Vec<Number>> {
+        let from = one.operands.last().filter(|_| one.operands.len() == 2 && one.written == 1)?;
+        match (one.name.as_str(), from) {
+            ("MOV", Operand::General { width: 1, before: "", after: "", .. }) => {
+                let units: Vec<u32> = self.units.of(from).collect();
+                Some(units.into_iter().map(|unit| self.read(unit)).collect())
+            }
+            ("MOV", Operand::Text(_)) => {
+                let value =
+                    slots::constant(from).map(Fixed::Constant).or(slots::bank(from).map(Fixed::Bank))?;
+                Some(vec![self.fixed_number(value)])
+            }
+            ("LDC" | "LDC.64", Operand::Text(_)) => {
+                let offset = slots::bank(from)?;
+                let words = if one.name == "LDC" { 1 } else { 2 };
+                Some((0..words).map(|word| self.fixed_number(Fixed::Bank(offset + word * 4))).collect())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether the register that is always zero may stand there.
+fn takes_zero(one: &Instruction, index: usize) -> bool {
+    let slot = index - one.written;
+    match one.name.split('.').next().unwrap_or_default() {
+        "IADD3" | "LOP3" | "SHF" | "SEL" | "ISETP" | "PRMT" | "FFMA" => slot < 3,
+        "MOV" | "FADD" | "FMUL" | "FSETP" => slot < 2,
+        "IMAD" => slot == 2 && !one.name.starts_with("IMAD.WIDE"),
+        "STG" | "STS" | "ST" | "STL" => slot == 1,
+        _ => false,
+    }
+}

@@ -1,0 +1,114 @@
+//! What instructions are to scheduling: which pipe computes them, how long their results take, what they wait for.
+
+use super::{head, name};
+use crate::code::{Instruction, Operand};
+
+/// The integer pipe. Comparisons and moves belong to it.
+const INTEGER: &[&str] = &[
+    "IADD3", "LOP3", "SHF", "MOV", "SEL", "VIMNMX", "PRMT", "LEA", "IABS", "SGXT", "FMNMX", "FSEL", "ISETP",
+    "FSETP", "HSETP2", "PLOP3",
+];
+/// The pipe of products and floats.
+const PRODUCTS: &[&str] = &["IMAD", "IDP", "FADD", "FMUL", "FFMA"];
+/// Pairs of halves, and what packs them.
+const HALVES: &[&str] = &["HADD2", "HMUL2", "HFMA2", "F2FP"];
+/// Of 64-bit floats.
+const DOUBLES: &[&str] = &["DADD", "DMUL", "DFMA", "DSETP"];
+/// Variable, with a result that depends on registers alone.
+const UNITS: &[&str] = &["LDC", "MUFU", "POPC", "FLO", "BREV", "I2F", "F2I", "F2F", "FRND", "S2R"];
+const LOADS: &[&str] = &["LDG", "LD", "LDS", "LDL"];
+const ATOMICS: &[&str] = &["ATOM", "ATOMG", "ATOMS"];
+const STORES: &[&str] = &["STG", "ST", "STS", "STL"];
+/// They read no register and write none: lanes of a warp, or warps, wait for one another.
+const MEETINGS: &[&str] = &["WARPSYNC", "BAR", "YIELD", "NOP", "BSSY", "BSYNC"];
+
+/// Which instructions forward results to one another sooner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pipe {
+    Integer,
+    Products,
+    /// 32-bit factors to 64 bits, whose halves come at different times.
+    Wide,
+    Halves,
+    Doubles,
+}
+
+/// How long an instruction takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Latency {
+    Fixed(Pipe),
+    /// A scoreboard says, where there is a result.
+    Variable {
+        result: bool,
+    },
+    Branch,
+    /// It touches no register.
+    Meeting,
+    /// It waits for everything, and everything waits for it.
+    Serial,
+}
+
+pub(crate) fn latency(one: &Instruction) -> Latency {
+    let uniform = |operand: &Operand| match operand {
+        Operand::Text(text) => text.contains("UR") && text != "URZ" || text.contains("UP"),
+        _ => false,
+    };
+    // What the text alone names is not followed.
+    let hidden = |operand: &Operand| matches!(operand, Operand::Text(text) if !["RZ", "PT", "!PT", "URZ"].contains(&text.as_str()));
+    let head = head(&one.name);
+    match head {
+        "BRA" if name(&one.name) == "BRA" => Latency::Branch,
+        "EXIT" => Latency::Branch,
+        _ if one.operands.iter().any(uniform) || one.operands[..one.written].iter().any(hidden) => {
+            Latency::Serial
+        }
+        _ if name(&one.name).starts_with("IMAD.WIDE") => Latency::Fixed(Pipe::Wide),
+        _ if INTEGER.contains(&head) => Latency::Fixed(Pipe::Integer),
+        _ if PRODUCTS.contains(&head) => Latency::Fixed(Pipe::Products),
+        _ if HALVES.contains(&head) => Latency::Fixed(Pipe::Halves),
+        _ if DOUBLES.contains(&head) => Latency::Fixed(Pipe::Doubles),
+        _ if [UNITS, LOADS, ATOMICS].iter().any(|list| list.contains(&head)) => {
+            Latency::Variable { result: true }
+        }
+        _ if STORES.contains(&head) => Latency::Variable { result: false },
+        _ if MEETINGS.contains(&head)
+            && one.operands.iter().all(|it| it.register().is_none())
+            && !one.name.contains("COLLECTIVE") =>
+        {
+            Latency::Meeting
+        }
+        _ => Latency::Serial,
+    }
+}
+
+/// Whether an instruction computes registers that all are followed, and does nothing else.
+pub(crate) fn is_pure(one: &Instruction) -> bool {
+    one.written > 0
+        && match latency(one) {
+            Latency::Fixed(_) => true,
+            Latency::Variable { .. } => UNITS.contains(&head(&one.name)),
+            Latency::Branch | Latency::Meeting | Latency::Serial => false,
+        }
+}
+
+/// Cycles until a result is there, as far as an order can count on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Weight(pub(crate) u32);
+
+/// That of an instruction that may change places with others; none if it may not.
+pub(crate) fn weight(one: &Instruction) -> Option<Weight> {
+    let head = head(&one.name);
+    let cycles = match latency(one) {
+        Latency::Fixed(Pipe::Doubles) => 8,
+        Latency::Fixed(_) => 5,
+        Latency::Variable { .. } if one.name.contains(".STRONG") || ATOMICS.contains(&head) => return None,
+        Latency::Variable { result: false } => 1,
+        Latency::Variable { result: true } => match head {
+            "LDG" | "LD" | "LDL" => 200,
+            "LDS" => 30,
+            _ => 24,
+        },
+        Latency::Branch | Latency::Meeting | Latency::Serial => return None,
+    };
+    Some(Weight(cycles))
+}
