@@ -100,7 +100,10 @@ impl Operand {
             Self::General { reg, part, width, after, .. } => {
                 Self::General { reg, part, width, before: sign, after }
             }
-            other => Self::Text(format!("{sign}{}", Shown(&other, &|_| 0))),
+            other => {
+                let close = if sign == "|" { sign } else { "" };
+                Self::Text(format!("{sign}{}{close}", Shown(&other, &|_| 0)))
+            }
         }
     }
 

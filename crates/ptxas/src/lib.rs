@@ -157,7 +157,7 @@ fn kernel(module: &Module, id: FuncId, level: Level) -> Result<emit::Kernel<'_>,
         let mut selected = select::select(module, &layout, id, spread)?;
         if level == Level::Overlapped {
             match sharing {
-                true => optimise::optimise(&mut selected.code, waits, selected.frame > 0),
+                true => optimise::optimise(&mut selected.code, waits),
                 false => optimise::tidy(&mut selected.code),
             }
         }
@@ -170,6 +170,9 @@ fn kernel(module: &Module, id: FuncId, level: Level) -> Result<emit::Kernel<'_>,
         }
         match allocate::allocate(&selected.code) {
             Ok(allocation) => {
+                if level == Level::Overlapped && selected.frame == 0 {
+                    optimise::without_stack(&mut selected.code);
+                }
                 debug_assert_eq!(
                     verify::clashes(&selected.code, &allocation),
                     [],

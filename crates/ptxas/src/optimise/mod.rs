@@ -22,14 +22,15 @@ pub(crate) fn tidy(code: &mut Code) {
     values::number(code, &flow, Stage::Within);
 }
 
-/// Makes a kernel's code faster. `waits`: a thread may wait for what others do. `frame`: it has local memory.
-pub(crate) fn optimise(code: &mut Code, waits: bool, frame: bool) {
-    if !frame {
-        // Nobody asks for the stack pointer.
-        let pointer = Operand::Text("R1".to_owned());
-        code.lines
-            .retain(|line| !matches!(line, Line::Instruction(one) if one.operands.first() == Some(&pointer)));
-    }
+/// Takes out what sets the stack pointer, of a kernel without local memory: nobody asks for it.
+pub(crate) fn without_stack(code: &mut Code) {
+    let pointer = Operand::Text("R1".to_owned());
+    code.lines
+        .retain(|line| !matches!(line, Line::Instruction(one) if one.operands.first() == Some(&pointer)));
+}
+
+/// Makes a kernel's code faster. `waits`: a thread may wait for what others do.
+pub(crate) fn optimise(code: &mut Code, waits: bool) {
     predicate::predicate(code);
     for stage in [Stage::Copies, Stage::Fusing, Stage::Fusing, Stage::Last] {
         let flow = Flow::new(code);
@@ -110,7 +111,7 @@ mod tests {
         code.push(None, "WARPSYNC.COLLECTIVE", vec![], read.clone());
         code.push(None, "ENDCOLLECTIVE", vec![], vec![]);
         code.place(behind);
-        optimise(&mut code, false, false);
+        optimise(&mut code, false);
         let sync = instructions(&code)[1];
         assert_eq!((sync.name.as_str(), &sync.operands), ("WARPSYNC.COLLECTIVE", &read));
     }
@@ -144,7 +145,7 @@ mod tests {
         let [index, at] = registers(&mut code, 1);
         let value = load(&mut code, base, index);
         store(&mut code, at, value);
-        optimise(&mut code, false, false);
+        optimise(&mut code, false);
         assert_eq!(names(&code), ["IMAD.WIDE.U32", "LDG.E", "STS"]);
         let [product, load, _] = instructions(&code)[..] else { panic!("{code:?}") };
         assert_eq!(product.operands[3], Operand::wide(base, 2));
@@ -160,7 +161,7 @@ mod tests {
         store(&mut code, at, first);
         let second = load(&mut code, base, index);
         store(&mut code, at, second);
-        optimise(&mut code, false, false);
+        optimise(&mut code, false);
         // One address; both loads before both stores, which are to another space.
         assert_eq!(names(&code), ["IMAD.WIDE.U32", "LDG.E", "LDG.E", "STS", "STS"]);
     }
