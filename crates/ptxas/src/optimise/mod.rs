@@ -32,7 +32,7 @@ pub(crate) fn without_stack(code: &mut Code) {
 /// Makes a kernel's code faster. `waits`: a thread may wait for what others do.
 pub(crate) fn optimise(code: &mut Code, waits: bool) {
     predicate::predicate(code);
-    for stage in [Stage::Copies, Stage::Fusing, Stage::Fusing, Stage::Last] {
+    for stage in [Stage::Copies, Stage::Fusing, Stage::Fusing] {
         let flow = Flow::new(code);
         values::number(code, &flow, stage);
     }

@@ -18,21 +18,15 @@ enum Spelling {
     Float,
 }
 
-/// Of an instruction: the spelling, which sources may be constants, which may be words of a bank.
-fn slots(one: &Instruction) -> Option<(Spelling, &'static [usize], &'static [usize])> {
+/// Of an instruction: the spelling, and which sources may be constants. Words of a constant bank stand nowhere yet: the table's rows with
+/// them lack bits that the hardware wants.
+fn slots(one: &Instruction) -> Option<(Spelling, &'static [usize])> {
     use Spelling::{Float, Signed, Unsigned};
     Some(match one.name.split('.').next().unwrap_or_default() {
-        "IMAD" if one.name.starts_with("IMAD.WIDE") => (Signed, &[1], &[1]),
-        "IMAD" if one.name.starts_with("IMAD.HI") => (Signed, &[1], &[]),
-        "IMAD" => (Signed, &[1, 2], &[1, 2]),
-        "IADD3" | "ISETP" => (Signed, &[1], &[1]),
-        "VIMNMX" => (Signed, &[1], &[]),
-        "LOP3" | "SEL" | "SHF" => (Unsigned, &[1], &[1]),
-        "LEA" if one.name == "LEA" => (Unsigned, &[], &[1]),
-        "PRMT" => (Unsigned, &[1], &[]),
-        "FADD" | "FMUL" | "FSETP" | "FMNMX" => (Float, &[1], &[1]),
-        "FFMA" => (Float, &[1, 2], &[1, 2]),
-        "I2F" | "MUFU" if one.written == 1 => (Float, &[], &[0]),
+        "IMAD" if one.name.starts_with("IMAD.HI") => return None,
+        "IMAD" | "IADD3" | "ISETP" | "VIMNMX" => (Signed, &[1]),
+        "LOP3" | "SEL" | "SHF" | "PRMT" => (Unsigned, &[1]),
+        "FADD" | "FMUL" | "FSETP" | "FFMA" => (Float, &[1]),
         _ => return None,
     })
 }
@@ -47,9 +41,9 @@ fn is_register(operand: &Operand) -> bool {
 }
 
 /// What may stand in place of the register at an operand's place.
-pub(crate) fn fixed(one: &Instruction, index: usize, value: Fixed) -> Option<Operand> {
+pub(crate) fn fixed(one: &Instruction, index: usize, bits: u32) -> Option<Operand> {
     let slot = index.checked_sub(one.written)?;
-    let (spelling, constants, banks) = slots(one)?;
+    let (spelling, constants) = slots(one)?;
     let Operand::General { before, after: "", width: 1, .. } = &one.operands[index] else { return None };
     if !["", "-"].contains(before) {
         return None;
@@ -61,22 +55,21 @@ pub(crate) fn fixed(one: &Instruction, index: usize, value: Fixed) -> Option<Ope
     if !alone {
         return None;
     }
-    let text = match value {
-        Fixed::Bank(offset) if banks.contains(&slot) => format!("{before}c[0x0][{offset:#x}]"),
-        Fixed::Constant(bits) if constants.contains(&slot) => match spelling {
-            Spelling::Float => float(if minus { bits ^ 0x8000_0000 } else { bits })?,
-            Spelling::Unsigned if minus => return None,
-            Spelling::Unsigned => format!("{bits:#x}"),
-            // A product by a power of two has other names.
-            Spelling::Signed if slot == 1 && one.name == "IMAD" && bits.is_power_of_two() => return None,
-            Spelling::Signed if bits == 0 || minus && one.name.contains(".X") => return None,
-            Spelling::Signed => {
-                let value = i64::from(bits as i32) * if minus { -1 } else { 1 };
-                let sign = if value < 0 { "-" } else { "" };
-                (value.unsigned_abs() <= 0x7fff_ffff).then(|| format!("{sign}{:#x}", value.unsigned_abs()))?
-            }
-        },
-        Fixed::Bank(_) | Fixed::Constant(_) => return None,
+    if !constants.contains(&slot) {
+        return None;
+    }
+    let text = match spelling {
+        Spelling::Float => float(if minus { bits ^ 0x8000_0000 } else { bits })?,
+        Spelling::Unsigned if minus => return None,
+        Spelling::Unsigned => format!("{bits:#x}"),
+        // A product by a power of two has other names.
+        Spelling::Signed if one.name == "IMAD" && bits.is_power_of_two() => return None,
+        Spelling::Signed if bits == 0 || minus && one.name.contains(".X") => return None,
+        Spelling::Signed => {
+            let value = i64::from(bits as i32) * if minus { -1 } else { 1 };
+            let sign = if value < 0 { "-" } else { "" };
+            (value.unsigned_abs() <= 0x7fff_ffff).then(|| format!("{sign}{:#x}", value.unsigned_abs()))?
+        }
     };
     Some(Operand::Text(text))
 }

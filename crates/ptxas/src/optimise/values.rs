@@ -1,6 +1,6 @@
 //! Which registers hold the same value. Every value has a number, given along the dominator tree: a copy has that of its source, and a
-//! pure instruction with the operands of an earlier one has that one's. Readers then read what held the value first, a constant or
-//! a word of constant bank 0 where one may stand, and what nobody reads any more goes.
+//! pure instruction with the operands of an earlier one has that one's. Readers then read what held the value first, or a constant
+//! where one may stand, and what nobody reads any more goes.
 //!
 //! A register that is written once has its number wherever its definition dominates, as in SSA form. The numbers of others are
 //! known within a block, and in one that only that block leads to.
@@ -84,8 +84,6 @@ pub(crate) enum Stage {
     Copies,
     /// Instructions that one can do become one.
     Fusing,
-    /// Sums of 64 bits take words of constant bank 0 too, which a product with a sum could not.
-    Last,
 }
 
 /// Units that remember a value, of those that hold it.
@@ -119,7 +117,7 @@ pub(crate) fn number(code: &mut Code, flow: &Flow, stage: Stage) {
                 values.read(unit);
             });
             values.improve(one);
-            if matches!(stage, Stage::Fusing | Stage::Last) && super::fuse::fuse(one, at, &mut values) {
+            if stage == Stage::Fusing && super::fuse::fuse(one, at, &mut values) {
                 gone.extend(at.checked_sub(1));
             }
             values.write(one, at);
@@ -189,7 +187,7 @@ impl<'a> Values<'a> {
             let (number, block) = self.global[unit as usize]?;
             let reaches = match self.stage {
                 Stage::Within => block == self.block,
-                Stage::Copies | Stage::Fusing | Stage::Last => self.flow.dominates(block, self.block),
+                Stage::Copies | Stage::Fusing => self.flow.dominates(block, self.block),
             };
             return reaches.then_some(number);
         }
@@ -341,9 +339,7 @@ impl<'a> Values<'a> {
             let operand = one.operands.get(one.written + slot);
             operand.filter(|it| matches!(it, Operand::General { width: 1, .. }))
         };
-        let fixed = |it: &Operand| {
-            self.of(it).and_then(|it| self.is_fixed(it)).filter(|&it| it != Fixed::Constant(0))
-        };
+        let fixed = |it: &Operand| self.of(it).and_then(|it| self.is_constant(it)).filter(|&it| it != 0);
         if source(0).is_some_and(|it| fixed(it).is_some()) && source(1).is_some_and(|it| fixed(it).is_none())
         {
             slots::swap(one);
@@ -361,17 +357,11 @@ impl<'a> Values<'a> {
             &Operand::General { width: 1, before, after, .. } => {
                 let operand = &one.operands[index];
                 let number = self.of(operand)?;
-                if let Some(value) = self.is_fixed(number) {
-                    if value == Fixed::Constant(0)
-                        && takes_zero(one, index)
-                        && before.is_empty()
-                        && after.is_empty()
-                    {
+                if let Some(bits) = self.is_constant(number) {
+                    if bits == 0 && takes_zero(one, index) && before.is_empty() && after.is_empty() {
                         return Some(Operand::zero());
                     }
-                    let sum = one.name == "IADD3.X" || one.name == "IADD3" && one.written == 2;
-                    let waits = sum && self.stage != Stage::Last && matches!(value, Fixed::Bank(_));
-                    if let Some(fixed) = slots::fixed(one, index, value).filter(|_| !waits) {
+                    if let Some(fixed) = slots::fixed(one, index, bits) {
                         return Some(fixed);
                     }
                 }
