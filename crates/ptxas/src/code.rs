@@ -88,6 +88,16 @@ impl Operand {
         Self::General { reg, part: 0, width, before: "", after: "" }
     }
 
+    /// Some parts of a register.
+    pub fn row(reg: Reg, part: u8, width: u8) -> Self {
+        Self::General { reg, part, width, before: "", after: "" }
+    }
+
+    /// A place in the frame.
+    pub fn in_frame(at: u64) -> Self {
+        Self::Text(if at == 0 { "[R1]".to_owned() } else { format!("[R1+{at:#x}]") })
+    }
+
     /// `[R0]`.
     pub fn address(reg: Reg) -> Self {
         Self::Address { before: "", reg, width: 1, beside: "", offset: 0 }
@@ -147,6 +157,16 @@ impl Operand {
             Self::Predicate(reg, _) => Some((reg, 0, 1)),
             Self::Address { reg, width, .. } => Some((reg, 0, width)),
             Self::Target(_) | Self::Text(_) => None,
+        }
+    }
+
+    /// Names those parts of another register that begin at its first.
+    pub(crate) fn rename(&mut self, to: Reg) {
+        if let Some(reg) = self.register_mut() {
+            *reg = to;
+        }
+        if let Self::General { part, .. } = self {
+            *part = 0;
         }
     }
 

@@ -5,6 +5,7 @@ use crate::code::{Code, Instruction, Line, Shown};
 use crate::layout::Layout;
 use crate::schedule::{self, Level};
 use crate::select::function_number;
+use crate::spill::Traffic;
 use ptx::module::{Function, LaunchBounds, Linkage, Module, Relocation, Symbol, VarId, Variable};
 use ptx::types::StateSpace;
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ pub(crate) struct Kernel<'a> {
     pub(crate) code: Code,
     pub(crate) allocation: Allocation,
     pub(crate) frame: u64,
+    pub(crate) spilled: Traffic,
 }
 
 /// Variables, as sections of the whole module.

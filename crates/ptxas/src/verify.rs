@@ -77,7 +77,7 @@ pub(crate) fn clashes(code: &Code, allocation: &Allocation) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::clashes;
-    use crate::allocate::allocate;
+    use crate::allocate::{GENERAL, allocate};
     use crate::code::{Class, Code, Operand};
 
     /// Two values that live at once and one that comes later.
@@ -100,14 +100,14 @@ mod tests {
     #[test]
     fn what_lives_at_once_is_apart() {
         let code = code();
-        let allocation = allocate(&code).expect("three registers");
+        let allocation = allocate(&code, GENERAL, &|_, _| None).expect("three registers");
         assert_eq!(clashes(&code, &allocation), []);
     }
 
     #[test]
     fn a_register_for_two_values_is_found() {
         let mut code = code();
-        let allocation = allocate(&code).expect("three registers");
+        let allocation = allocate(&code, GENERAL, &|_, _| None).expect("three registers");
         // A fourth value is written to the place of the first while that is still read.
         let taken = allocation.of(crate::code::Reg(0));
         let late = code.register(Class::General(1), false);
