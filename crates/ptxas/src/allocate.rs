@@ -192,6 +192,15 @@ pub(crate) fn operand_units(operand: &Operand) -> impl Iterator<Item = (Reg, u8)
     register.into_iter().flat_map(|(reg, part, width)| (part..part + width).map(move |part| (reg, part)))
 }
 
+/// Whether control goes nowhere that is known from an instruction.
+fn ends(name: &str) -> bool {
+    name == "EXIT" || name.starts_with("RET.")
+}
+
+pub(crate) fn is_call(name: &str) -> bool {
+    name.starts_with("CALL.")
+}
+
 pub(crate) fn is_branch(name: &str) -> bool {
     name.split('.').next() == Some("BRA")
 }
@@ -204,12 +213,12 @@ pub(crate) struct Block {
 
 /// The runs of lines of a kernel, the first of which is its entry.
 pub(crate) fn blocks(code: &Code) -> Vec<Block> {
-    let ends = |line: &Line| matches!(line, Line::Instruction(i) if is_branch(&i.name) || i.name == "EXIT");
+    let leaves = |line: &Line| matches!(line, Line::Instruction(i) if is_branch(&i.name) || ends(&i.name));
     let mut starts = vec![0];
     for (at, line) in code.lines.iter().enumerate() {
         match line {
             Line::Label(_) => starts.push(at),
-            Line::Instruction(_) if ends(line) => starts.push(at + 1),
+            Line::Instruction(_) if leaves(line) => starts.push(at + 1),
             Line::Instruction(_) => {}
         }
     }
@@ -232,7 +241,7 @@ pub(crate) fn blocks(code: &Code) -> Vec<Block> {
                 if let (true, Some(Operand::Target(label))) = (is_branch(&last.name), last.operands.last()) {
                     successors.extend(labels.get(label));
                 }
-                falls = !(is_branch(&last.name) || last.name == "EXIT") || last.guard.is_some();
+                falls = !(is_branch(&last.name) || ends(&last.name)) || last.guard.is_some();
             }
             if falls && block + 1 < starts.len() {
                 successors.push(block + 1);
@@ -266,6 +275,35 @@ pub(crate) fn dead_lines(code: &Code, pure: &dyn Fn(&Instruction) -> bool) -> Ve
     }
     dead.sort_unstable();
     dead
+}
+
+/// The registers whose values matter behind a call that comes before their last reader.
+pub(crate) fn live_across_calls(code: &Code) -> HashSet<Reg> {
+    let units = Units::new(code);
+    let owners: Vec<Reg> = (0..code.registers.len() as u32)
+        .map(Reg)
+        .flat_map(|reg| {
+            let first = units.first[reg.0 as usize];
+            let end = units.first.get(reg.0 as usize + 1).map_or(units.count as u32, |&next| next);
+            (first..end).map(move |_| reg)
+        })
+        .collect();
+    let blocks = blocks(code);
+    let mut found = HashSet::new();
+    for (block, out) in blocks.iter().zip(live_out(code, &units, &blocks)) {
+        let mut live = out;
+        for at in block.lines.clone().rev() {
+            let Line::Instruction(one) = &code.lines[at] else { continue };
+            if is_call(&one.name) {
+                each(&live, |unit| {
+                    found.insert(owners[unit]);
+                });
+            }
+            units.writes(one, &mut |unit| live[unit as usize / 64] &= !(1 << (unit % 64)));
+            units.reads(code, one, &mut |unit| live[unit as usize / 64] |= 1 << (unit % 64));
+        }
+    }
+    found
 }
 
 /// Where each register matters; none if it is never named.

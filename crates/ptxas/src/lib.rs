@@ -71,6 +71,9 @@ impl From<Level> for Options {
     }
 }
 
+/// Bytes of local memory for what recursion and `alloca` take, which nobody knows beforehand. Who needs more says so to the driver, as
+/// with NVIDIA's code.
+const OPEN_STACK: u64 = 4 << 10;
 /// Bytes of local memory that a thread may have.
 const MOST_LOCAL: u64 = 512 << 10;
 /// Bytes of shared memory that a kernel may have without asking at its launch.
@@ -154,7 +157,7 @@ fn usage(kernel: &emit::Kernel<'_>) -> Usage {
     Usage {
         name: kernel.declaration.name.clone(),
         registers: general.max().unwrap_or(0).max(2),
-        frame: kernel.frame,
+        frame: kernel.local,
         spilled: kernel.spilled,
         shared: kernel.layout.shared_bytes,
         instructions: kernel
@@ -185,7 +188,9 @@ fn kernel(module: &Module, id: FuncId, options: Options) -> Result<emit::Kernel<
             forward::forward(&mut selected.code);
         }
         let given = registers::give(&mut selected, limit);
-        if selected.frame > MOST_LOCAL || layout.shared_bytes > MOST_SHARED {
+        let open = if selected.is_open { OPEN_STACK } else { 0 };
+        let local = selected.frames.iter().sum::<u64>() + selected.handed_over + open;
+        if local > MOST_LOCAL || layout.shared_bytes > MOST_SHARED {
             let what = "has more local or static shared memory than a kernel may have";
             return Err(refuse(codes::RESOURCES, what));
         }
@@ -206,8 +211,8 @@ fn kernel(module: &Module, id: FuncId, options: Options) -> Result<emit::Kernel<
         };
         let clashes = || verify::clashes(&selected.code, &allocation);
         debug_assert_eq!(clashes(), [], "registers of `{}`", declaration.name);
-        let select::Selected { code, frame } = selected;
-        return Ok(emit::Kernel { declaration, layout, code, allocation, frame, spilled });
+        let select::Selected { code, frames, .. } = selected;
+        return Ok(emit::Kernel { declaration, layout, code, allocation, frames, local, spilled });
     }
     Err(vec![])
 }

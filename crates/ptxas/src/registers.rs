@@ -1,6 +1,7 @@
 //! How many registers a kernel may have, and that it gets along with them.
 
-use crate::allocate::{Allocation, GENERAL, Shortage, allocate};
+use crate::allocate::{Allocation, GENERAL, Shortage, allocate, live_across_calls};
+use crate::code::{Class, Reg};
 use crate::select::Selected;
 use crate::spill::{Costs, Traffic, spill};
 use ptx::module::LaunchBounds;
@@ -10,6 +11,8 @@ use std::collections::HashSet;
 const OF_AN_SM: u32 = 65536;
 const GRANULE: u32 = 8;
 const WARP: u32 = 32;
+/// Bytes that frames are multiples of.
+const FRAME: u64 = 16;
 /// No kernel is held to less than this, as ptxas says of sm_90: calls need as many.
 const LEAST: u32 = 24;
 
@@ -30,20 +33,32 @@ pub(crate) fn limit(bounds: &LaunchBounds, most: Option<u32>) -> u32 {
     asked.clamp(LEAST, GENERAL)
 }
 
-/// Gives a kernel its registers. Round by round those go that are too many.
+/// Gives a kernel its registers. No register keeps its value in a call; then, round by round, those go that are too many.
 pub(crate) fn give(selected: &mut Selected, limit: u32) -> Result<(Allocation, Traffic), Shortage> {
     let mut made = HashSet::new();
     let mut traffic = Traffic::default();
-    loop {
+    let mut to_frame = |selected: &mut Selected, victims: &HashSet<Reg>, made: &mut HashSet<Reg>| {
+        let more = spill(&mut selected.code, victims, &mut selected.frames, made);
+        traffic.stores += more.stores;
+        traffic.loads += more.loads;
+    };
+    if selected.code.has_routines() {
+        let victims = live_across_calls(&selected.code);
+        let is_predicate = |reg: &Reg| selected.code.registers[reg.0 as usize].class == Class::Predicate;
+        if victims.iter().any(is_predicate) {
+            return Err(Shortage::Predicates);
+        }
+        to_frame(selected, &victims, &mut made);
+    }
+    let allocation = loop {
         let costs = Costs::new(&selected.code, &made);
         let victims = match allocate(&selected.code, limit, &|reg, range| costs.of(reg, range)) {
-            Ok(allocation) => return Ok((allocation, traffic)),
+            Ok(allocation) => break allocation,
             Err(Shortage::General(victims)) if !victims.is_empty() => victims.into_iter().collect(),
             Err(shortage) => return Err(shortage),
         };
-        let more = spill(&mut selected.code, &victims, &mut selected.frame, &mut made);
-        traffic.stores += more.stores;
-        traffic.loads += more.loads;
-        selected.frame = selected.frame.next_multiple_of(16);
-    }
+        to_frame(selected, &victims, &mut made);
+    };
+    selected.frames.iter_mut().for_each(|frame| *frame = frame.next_multiple_of(FRAME));
+    Ok((allocation, traffic))
 }

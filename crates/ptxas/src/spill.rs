@@ -4,7 +4,7 @@
 //!
 //! A value that has just been loaded or stored is read again from its register for a few lines ([`NEAR`]), within a block.
 
-use crate::allocate::{Range, is_branch, ranges};
+use crate::allocate::{Range, is_branch, is_call, ranges};
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg, alignment};
 use std::collections::{HashMap, HashSet};
 
@@ -74,10 +74,10 @@ fn is_general(code: &Code, reg: Reg) -> bool {
     matches!(code.registers[reg.0 as usize].class, Class::General(_))
 }
 
-/// Registers that must stay what they are: those that [lanes that meet](crate::select) have in common, and operands of matrix units,
+/// Registers that must stay what they are: those that are pinned, those that [lanes that meet](crate::select) have in common, and operands of matrix units,
 /// beside which no other instruction may stand.
 fn fixed(code: &Code) -> HashSet<Reg> {
-    let mut fixed = HashSet::new();
+    let mut fixed = code.pinned().clone();
     let mut meeting = false;
     for line in &code.lines {
         let Line::Instruction(one) = line else { continue };
@@ -173,16 +173,16 @@ struct Spill<'a> {
     traffic: Traffic,
 }
 
-/// Puts registers into the frame, behind what is there. Says which are new, and what is stored and loaded.
+/// Puts registers into the frames of their routines, behind what is there. Says which are new, and what is stored and loaded.
 pub(crate) fn spill(
     code: &mut Code,
     victims: &HashSet<Reg>,
-    frame: &mut u64,
+    frames: &mut [u64],
     made: &mut HashSet<Reg>,
 ) -> Traffic {
     let mut steady = steady(code);
     steady.retain(|reg, _| victims.contains(reg));
-    let slots = slots(code, victims.iter().copied().filter(|reg| !steady.contains_key(reg)), frame);
+    let slots = slots(code, victims.iter().copied().filter(|reg| !steady.contains_key(reg)), frames);
     let lines = std::mem::take(&mut code.lines);
     let mut spill = Spill {
         code,
@@ -206,25 +206,33 @@ pub(crate) fn spill(
     spill.traffic
 }
 
-/// A place in the frame for each register; those that live apart may have one together.
-fn slots(code: &Code, victims: impl Iterator<Item = Reg>, frame: &mut u64) -> HashMap<Reg, u64> {
+/// A place in its routine's frame for each register; those that live apart may have one together.
+fn slots(code: &Code, victims: impl Iterator<Item = Reg>, frames: &mut [u64]) -> HashMap<Reg, u64> {
     let ranges = ranges(code);
+    let mut routine = 0;
+    let mut of_line = |line| {
+        routine += usize::from(code.is_routine(line));
+        routine
+    };
+    let routines: Vec<usize> = code.lines.iter().map(&mut of_line).collect();
     let mut order: Vec<(Range, Reg)> =
         victims.filter_map(|reg| Some((ranges[reg.0 as usize]?, reg))).collect();
     order.sort_unstable_by_key(|(range, reg)| (range.start, reg.0));
-    // Until where each place is taken, by size.
-    let mut taken: HashMap<u64, Vec<(u64, u32)>> = HashMap::new();
+    // Until where each place is taken, by routine and size.
+    let mut taken: HashMap<(usize, u64), Vec<(u64, u32)>> = HashMap::new();
     let mut slots = HashMap::new();
     for (range, reg) in order {
         let Class::General(width) = code.registers[reg.0 as usize].class else { continue };
         let size = 4 * u64::from(width);
-        let places = taken.entry(size).or_default();
+        let routine = routines[range.start as usize / 2];
+        let places = taken.entry((routine, size)).or_default();
         let at = match places.iter_mut().find(|(_, end)| *end < range.start) {
             Some((at, end)) => {
                 *end = range.end;
                 *at
             }
             None => {
+                let frame = &mut frames[routine];
                 let at = frame.next_multiple_of(4 * u64::from(alignment(width)).min(4));
                 *frame = at + size;
                 places.push((at, range.end));
@@ -278,7 +286,7 @@ impl Spill<'_> {
                 operand.rename(*to);
             }
         }
-        let (guard, ends) = (one.guard, is_branch(&one.name) || one.name == "EXIT");
+        let (guard, ends) = (one.guard, is_branch(&one.name) || is_call(&one.name));
         self.lines.push(Line::Instruction(one));
         for piece in writes {
             let (reg, part, width) = piece;
@@ -355,7 +363,7 @@ impl Spill<'_> {
     }
 
     fn place(&self, reg: Reg, part: u8) -> Operand {
-        Operand::in_frame(self.slots[&reg] + 4 * u64::from(part))
+        Operand::in_frame((self.slots[&reg] + 4 * u64::from(part)) as i64)
     }
 }
 

@@ -66,6 +66,7 @@ fn what_is_refused_is_listed() {
                     if diagnostic.code == ptxas::codes::INTERNAL {
                         mistakes.push(format!("{name}: {}", diagnostic.message));
                     }
+                    println!("{name}: {}", reason(&diagnostic));
                     refused.insert(reason(&diagnostic));
                 }
             }

@@ -20,6 +20,7 @@ mod matrix;
 mod mbarrier;
 mod meet;
 mod memory;
+mod routine;
 mod special;
 mod uniform;
 mod warp;
@@ -33,6 +34,7 @@ use ptx::diagnostic::Diagnostic;
 use ptx::isa::Mnemonic;
 use ptx::module::{FuncId, LabelId, Module, RegId, VarId};
 use ptx::types::{ScalarType, TypeKind};
+use routine::Routines;
 pub(crate) use special::function_number;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -45,6 +47,8 @@ type Done = Result<(), Refusal>;
 
 /// Most machine instructions of a kernel, inlined functions included.
 const MOST_LINES: usize = 1 << 18;
+/// Behind so many nothing is inlined any more.
+const MOST_INLINED: usize = 1 << 16;
 /// Most functions that are inlined into one another.
 const DEPTH: usize = 32;
 
@@ -59,6 +63,13 @@ pub(crate) struct Select<'a> {
     /// PTX's predicates live in general registers, as there are more than seven.
     spread: bool,
     guard: Option<(Reg, bool)>,
+    /// The functions that are called for real.
+    routines: Routines,
+    /// Bytes in which each of them takes and gives values.
+    handed_over: u64,
+    /// Instructions of the module make room on the stack, of which this register then has the end.
+    moves_stack: bool,
+    top: Option<Reg>,
     /// The registers of each kind of instruction for which lanes meet.
     conventions: HashMap<String, Convention>,
     /// The instruction is spelled `barrier`: without `.aligned`, lanes of a warp need not reach it together, unlike a `bar`.
@@ -86,10 +97,15 @@ impl<'a> Function<'a> {
     }
 }
 
-/// A kernel's code, and how much local memory it has.
+/// A kernel's code, and how much local memory it takes.
 pub(crate) struct Selected {
     pub(crate) code: Code,
-    pub(crate) frame: u64,
+    /// Bytes of the kernel's frame and of that of each routine.
+    pub(crate) frames: Vec<u64>,
+    /// Bytes above the frames of routines, in which they take and give values.
+    pub(crate) handed_over: u64,
+    /// More is taken from the stack as the kernel runs.
+    pub(crate) is_open: bool,
 }
 
 /// Selects a kernel.
@@ -112,6 +128,12 @@ pub(crate) fn select<'a>(
         refused,
         spread,
         guard: None,
+        routines: Routines::default(),
+        handed_over: 0,
+        moves_stack: (0..module.functions.len() as u32)
+            .filter_map(|id| ir::Function::lower(module, FuncId(id)))
+            .any(|function| routine::allocates(&function)),
+        top: None,
         conventions: HashMap::new(),
         apart: false,
         at,
@@ -119,10 +141,12 @@ pub(crate) fn select<'a>(
     };
     select.prologue();
     select.body();
+    let frames = select.routines();
     if !select.refused.is_empty() {
         return Err(select.refused);
     }
-    Ok(Selected { code: select.code, frame: select.frame.next_multiple_of(16) })
+    let is_open = select.top.is_some() || select.code.has_routines();
+    Ok(Selected { code: select.code, frames, handed_over: select.handed_over, is_open })
 }
 
 impl<'a> Select<'a> {
@@ -137,6 +161,7 @@ impl<'a> Select<'a> {
             vec![text("R1"), text(crate::emit::FRAME), text("RZ")],
         );
         self.code.push(None, "ULDC.64", vec![text("UR4")], vec![Operand::bank0(0x208)]);
+        self.begin_stack();
     }
 
     /// The instructions of the current function.
@@ -220,6 +245,7 @@ impl<'a> Select<'a> {
             Self::memory_access,
             Self::atomics,
             Self::control,
+            Self::stack,
             Self::warps,
             Self::barriers,
             Self::clusters,
