@@ -23,6 +23,7 @@ mod memory;
 mod routine;
 mod special;
 mod uniform;
+mod video;
 mod warp;
 
 use crate::code::{Class, Code, Label, Operand, Reg};
@@ -238,6 +239,7 @@ impl<'a> Select<'a> {
             Self::integer,
             Self::rare_integers,
             Self::logic,
+            Self::videos,
             Self::floats,
             Self::halves,
             Self::conversions,
