@@ -34,7 +34,7 @@ use meet::Convention;
 use ptx::diagnostic::Diagnostic;
 use ptx::isa::Mnemonic;
 use ptx::module::{FuncId, LabelId, Module, RegId, VarId};
-use ptx::types::{ScalarType, TypeKind};
+use ptx::types::{Arch, ArchVariant, ScalarType, TypeKind};
 use routine::Routines;
 pub(crate) use special::function_number;
 use std::collections::HashMap;
@@ -46,6 +46,8 @@ type Refusal = String;
 /// What selecting an instruction gives.
 type Done = Result<(), Refusal>;
 
+/// What code is made for.
+const DEVICE: Arch = Arch { sm: 90, variant: ArchVariant::Specific };
 /// Most machine instructions of a kernel, inlined functions included.
 const MOST_LINES: usize = 1 << 18;
 /// Behind so many nothing is inlined any more.
@@ -203,7 +205,10 @@ impl<'a> Select<'a> {
     fn refuse(&mut self, index: u32, why: Refusal) {
         let function = &self.at.function;
         let instruction = &function.body.instructions[index as usize];
-        let opcode = self.module.opcode(instruction).text();
+        let opcode = self.module.opcode(instruction);
+        // What the device does not have is no shortcoming of this compiler.
+        let why = if opcode.data().gate.permits_target(DEVICE) { why } else { "sm_90 has none".to_owned() };
+        let opcode = opcode.text();
         let name = &self.module.functions[self.inlined[0].index()].name;
         self.refused.push(
             Diagnostic::error(

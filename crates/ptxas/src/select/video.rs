@@ -144,7 +144,8 @@ impl Select<'_> {
         self.widened(word, source.signed)
     }
 
-    fn widened(&mut self, word: Operand, signed: bool) -> Reg {
+    /// A number of 32 bits as one of 64.
+    pub(super) fn widened(&mut self, word: Operand, signed: bool) -> Reg {
         if !signed {
             return self.join(word, Operand::zero());
         }
@@ -153,7 +154,7 @@ impl Select<'_> {
     }
 
     /// The one of two values of 64 bits for which a comparison holds.
-    fn chosen64(&mut self, cmp: &str, signed: bool, a: Reg, b: Reg) -> Reg {
+    pub(super) fn chosen64(&mut self, cmp: &str, signed: bool, a: Reg, b: Reg) -> Reg {
         let first = self.compare64(cmp, signed, a, b, Operand::always(false), "AND").0;
         self.select_double(a, b, first, false)
     }
