@@ -25,6 +25,7 @@ mod special;
 mod uniform;
 mod video;
 mod warp;
+mod wmma;
 
 use crate::code::{Class, Code, Label, Operand, Reg};
 use crate::layout::Layout;
@@ -259,6 +260,7 @@ impl<'a> Select<'a> {
             Self::mbarriers,
             Self::asynchronous_copies,
             Self::matrices,
+            Self::wmma,
         ] {
             if let Some(done) = chapter(self, op) {
                 return done;
