@@ -270,16 +270,10 @@ impl Spill<'_> {
         }
         let mut instead: HashMap<Piece, Reg> = HashMap::new();
         for piece in reads {
-            if !instead.contains_key(&piece) {
-                let reg = self.loaded(piece);
-                instead.insert(piece, reg);
-            }
+            instead.entry(piece).or_insert_with(|| self.loaded(piece));
         }
         for &(reg, part, width) in &writes {
-            if !instead.contains_key(&(reg, part, width)) {
-                let to = self.register(width);
-                instead.insert((reg, part, width), to);
-            }
+            instead.entry((reg, part, width)).or_insert_with(|| self.register(width));
         }
         for operand in &mut one.operands {
             if let Some(to) = operand.register().and_then(|piece| instead.get(&piece)) {

@@ -248,7 +248,7 @@ impl Select<'_> {
         let result = match (op.atype, op.dtype) {
             (E4m3x2 | E5m2x2, F16x2) => {
                 let relu = if op.relu { ".RELU" } else { "" };
-                self.one(format!("F2FP{relu}.F16.{}.UNPACK_B", byte_format(op.atype)), vec![a])
+                self.one(format!("F2FP{relu}.F16.{}.UNPACK_B{NO_OTHERS}", byte_format(op.atype)), vec![a])
             }
             (F16x2, E4m3x2 | E5m2x2) => {
                 // A half is a single float exactly.
@@ -263,6 +263,9 @@ impl Select<'_> {
         Ok(())
     }
 }
+
+/// RZ in the fields of the two operands that such an instruction does not have, as ptxas leaves them; with R0 there an H100 called it illegal.
+const NO_OTHERS: &str = " &residue=0xff00000000ff000000";
 
 /// A format of 8 bits in nvdisasm's spelling.
 fn byte_format(ty: ScalarType) -> &'static str {
