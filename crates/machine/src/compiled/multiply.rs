@@ -61,24 +61,41 @@ impl Multiplication {
         workspace: &mut Workspace,
     ) -> bool {
         let mut registers = std::mem::take(&mut workspace.registers);
-        registers.clear();
-        registers.extend(self.operands.iter().map(|&at| {
-            let (words, _) = operands[at..].as_chunks();
-            std::array::from_fn(|lane| u32::from_le_bytes(words[lane]))
-        }));
+        registers.resize(self.operands.len(), [0; LANES]);
+        for (&at, register) in self.operands.iter().zip(&mut registers) {
+            let Some((list, _)) = operands[at..].split_first_chunk() else { return false };
+            *register = words(list);
+        }
         let (a, rest) = registers.split_at(self.counts[0]);
         let (b, c) = rest.split_at(self.counts[1]);
         let done = image.site(self.product).compute_listed(Listed { a, b, c }, self.kind, workspace);
         workspace.registers = registers;
         if done {
             for (&at, result) in self.results.iter().zip(&workspace.results) {
-                let Some(at) = at else { continue };
-                let (words, _) = results[at..].as_chunks_mut();
-                words.iter_mut().zip(result).for_each(|(word, lane)| *word = lane.to_le_bytes());
+                if let Some(at) = at
+                    && let Some((list, _)) = results[at..].split_first_chunk_mut()
+                {
+                    *list = bytes(result);
+                }
             }
         }
         done
     }
+}
+
+/// Bytes of a list. It is known when this is compiled, so that loops over its lanes are moves of vectors.
+const BYTES: usize = LANES * size_of::<u32>();
+
+fn words(list: &[u8; BYTES]) -> [u32; LANES] {
+    let (words, _) = list.as_chunks();
+    std::array::from_fn(|lane| u32::from_le_bytes(words[lane]))
+}
+
+fn bytes(words: &[u32; LANES]) -> [u8; BYTES] {
+    let mut list = [0; BYTES];
+    let (lanes, _) = list.as_chunks_mut();
+    lanes.iter_mut().zip(words).for_each(|(lane, word)| *lane = word.to_le_bytes());
+    list
 }
 
 /// Where the list of the register that is kept in a plane begins.
