@@ -278,7 +278,7 @@ impl Kernel {
         let latencies = sass::latency::table(90)?;
         let issues = self.words.iter().enumerate().map(|(index, &word)| {
             let instruction = sass::decode(sass::Arch::Sm90, word)?;
-            Some(Issue::of(&instruction, (index * WORD) as u64, latencies))
+            Some(Issue::of(&instruction, (index * WORD) as u64, latencies).into())
         });
         Some(Arc::new(Schedule { issues: issues.collect(), latencies }))
     }
