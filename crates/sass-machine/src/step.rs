@@ -218,6 +218,20 @@ pub(crate) enum Access {
     },
 }
 
+impl Access {
+    /// Which memory it may touch, if that is none of constants.
+    pub(crate) fn space(&self) -> Option<Space> {
+        match self {
+            Self::Load { address, .. }
+            | Self::Store { address, .. }
+            | Self::Atomic { address, .. }
+            | Self::Exchange { address, .. }
+            | Self::Matrices { address, .. } => Some(address.space),
+            Self::Constant { .. } | Self::Which { .. } => None,
+        }
+    }
+}
+
 /// What a vote asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Vote {

@@ -22,6 +22,7 @@
 mod advice;
 mod code;
 mod counters;
+mod crew;
 mod device;
 mod fetch;
 mod memory;
