@@ -1,6 +1,7 @@
 //! Single instructions of compiled code, which the interpreter executes for a row of threads.
 
 use super::cta::Cta;
+use super::lists::list_bytes;
 use super::multiply::Multiplication;
 use super::stopped::Stopped;
 use crate::exec::LaneTrap;
@@ -28,15 +29,6 @@ pub struct Single<'a> {
     pub reads: &'a [(RegId, u32)],
     /// The registers that it writes.
     pub writes: &'a [(RegId, u32)],
-}
-
-/// Bytes to which lists of values are aligned.
-pub const LIST_ALIGN: usize = 64;
-
-/// Bytes from the beginning of a list of values to that of the next: the values of a row's lanes as a vector of that many bits has
-/// them in memory, predicates as the bits of a word.
-pub fn list_bytes(bits: u32, width: usize) -> usize {
-    (bits as usize * width).div_ceil(8).next_multiple_of(LIST_ALIGN)
 }
 
 /// Where the interpreter has an instruction and its registers.

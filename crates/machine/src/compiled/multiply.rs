@@ -1,7 +1,7 @@
 //! Products of matrices whose registers compiled code hands over, computed from the lists: the way through the interpreter's
 //! registers takes several times as long as a product.
 
-use super::interpret::list_bytes;
+use super::lists::list_bytes;
 use crate::image::Image;
 use crate::image::matrix::{FactorSource, Product};
 use crate::image::places::Home;

@@ -9,10 +9,9 @@
 use super::tile::Tile;
 use crate::exec::Exec;
 use crate::image::matrix::{Factor, FactorSource, Product};
-use crate::lanes::simd::Simd;
+use crate::lanes::simd::{Simd, Work, on_host};
 use crate::lanes::{LANES, PlaneId};
 use crate::matrix::workspace::{Factors, Workspace};
-use crate::ops::body::{Work, on_host};
 use numerics::tensor::Operand;
 use numerics::tensor::lanes::{Arithmetic, Kind, LINES, QUAD, Vectors};
 
