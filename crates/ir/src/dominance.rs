@@ -4,14 +4,15 @@
 //! long chain of bounds checks that all leave to one place is enough. This one is O(edges · log nodes) on any graph.
 
 /// A graph with its edges in one array: the successors of `n` are `targets[starts[n]..starts[n + 1]]`.
-pub(crate) struct Graph {
+#[derive(Clone, Debug)]
+pub struct Graph {
     starts: Vec<u32>,
     targets: Vec<u32>,
 }
 
 impl Graph {
     /// A graph of `nodes` nodes; `edges(n, add)` adds every successor of `n`.
-    pub(crate) fn new(nodes: usize, mut edges: impl FnMut(u32, &mut dyn FnMut(u32))) -> Self {
+    pub fn new(nodes: usize, mut edges: impl FnMut(u32, &mut dyn FnMut(u32))) -> Self {
         let mut graph = Self { starts: Vec::with_capacity(nodes + 1), targets: Vec::new() };
         graph.starts.push(0);
         for node in 0..nodes as u32 {
@@ -22,12 +23,12 @@ impl Graph {
     }
 
     /// How many nodes it has.
-    pub(crate) fn nodes(&self) -> usize {
+    pub fn nodes(&self) -> usize {
         self.starts.len() - 1
     }
 
     /// Where edges from `node` lead.
-    pub(crate) fn successors(&self, node: u32) -> &[u32] {
+    pub fn successors(&self, node: u32) -> &[u32] {
         &self.targets[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
     }
 }
@@ -107,7 +108,7 @@ impl Search {
 }
 
 /// The immediate dominator of every node on paths from `root`; `None` for the root and for nodes it does not reach.
-pub(crate) fn immediate_dominators(graph: &Graph, root: u32) -> Vec<Option<u32>> {
+pub fn immediate_dominators(graph: &Graph, root: u32) -> Vec<Option<u32>> {
     let mut search = Search::new(graph, root);
     let count = search.node.len();
     let reversed = reverse(graph, &search);
@@ -148,9 +149,9 @@ pub(crate) fn immediate_dominators(graph: &Graph, root: u32) -> Vec<Option<u32>>
 
 /// Dominators as a tree, to ask whether one node dominates another.
 #[derive(Clone, Debug)]
-pub(crate) struct DominatorTree {
+pub struct DominatorTree {
     /// The reachable nodes, each after its dominators.
-    pub(crate) order: Vec<u32>,
+    pub order: Vec<u32>,
     /// For each node its place in `order` and the place after the last node that it dominates; an empty range if it is
     /// unreachable.
     spans: Vec<(u32, u32)>,
@@ -158,7 +159,7 @@ pub(crate) struct DominatorTree {
 
 impl DominatorTree {
     /// The tree of immediate dominators of nodes on paths from `root`.
-    pub(crate) fn new(dominators: &[Option<u32>], root: u32) -> Self {
+    pub fn new(dominators: &[Option<u32>], root: u32) -> Self {
         let mut children: Vec<(u32, u32)> =
             (0..).zip(dominators).filter_map(|(node, dominator)| Some(((*dominator)?, node))).collect();
         children.sort_unstable();
@@ -181,17 +182,17 @@ impl DominatorTree {
     }
 
     /// The place in `order` of a reachable node.
-    pub(crate) fn place(&self, node: u32) -> u32 {
+    pub fn place(&self, node: u32) -> u32 {
         self.spans[node as usize].0
     }
 
     /// One past the last place in `order` of a node that `node` dominates.
-    pub(crate) fn end(&self, node: u32) -> usize {
+    pub fn end(&self, node: u32) -> usize {
         self.spans[node as usize].1 as usize
     }
 
     /// Whether every path to `node` passes through `dominator`; both are reachable. A node dominates itself.
-    pub(crate) fn dominates(&self, dominator: u32, node: u32) -> bool {
+    pub fn dominates(&self, dominator: u32, node: u32) -> bool {
         let (first, end) = self.spans[dominator as usize];
         (first..end).contains(&self.spans[node as usize].0)
     }

@@ -40,7 +40,7 @@ pub mod analysis;
 pub mod arms;
 mod cfg;
 pub mod choice;
-mod dominance;
+pub mod dominance;
 pub mod exchange;
 pub mod induction;
 #[macro_use]
