@@ -13,6 +13,7 @@
 //! | `cta` | what the machine does for the code of a CTA |
 //! | `host` | what a CTA asks of the host thread that runs it |
 //! | `interpret` | single instructions that the interpreter executes for a row |
+//! | `multiply` | products of matrices without the interpreter |
 //! | `runner` | CTAs on a host thread, one after the other |
 //! | `stopped` | why a CTA has not ended |
 //! | `unit` | what has become of a kernel: interpreted, asked for, compiled, refused |
@@ -20,6 +21,7 @@
 mod cta;
 mod host;
 mod interpret;
+mod multiply;
 mod runner;
 mod stopped;
 mod unit;

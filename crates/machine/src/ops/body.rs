@@ -43,6 +43,41 @@ fn avx512<B: Body>(x: &mut Exec<'_>, op: &Operation, pc: u32) -> u32 {
     B::run::<crate::lanes::simd::Avx512>(x, B::Fields::of(op), pc)
 }
 
+/// What is done for others than an operation, and compiled for each vector level.
+pub(crate) trait Work {
+    /// What comes of it.
+    type Output;
+    /// Does it.
+    fn run<S: Simd>(self) -> Self::Output;
+}
+
+/// Does it with the vectors of this host.
+pub(crate) fn on_host<W: Work>(work: W) -> W::Output {
+    match Level::detect() {
+        Level::Baseline => work.run::<Baseline>(),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the level was found on this host.
+        Level::Avx2 => unsafe { on_avx2(work) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the same.
+        Level::Avx512 => unsafe { on_avx512(work) },
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => work.run::<Baseline>(),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+fn on_avx2<W: Work>(work: W) -> W::Output {
+    work.run::<crate::lanes::simd::Avx2>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+fn on_avx512<W: Work>(work: W) -> W::Output {
+    work.run::<crate::lanes::simd::Avx512>()
+}
+
 /// A function of the fields of one kind, as one of operations: `function!(warp::vote)`.
 macro_rules! function {
     ($f:expr) => {
