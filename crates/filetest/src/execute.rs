@@ -10,7 +10,7 @@ use machine::output::Output;
 use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, LoadedModule, Masks};
 use ptx::diagnostic::Diagnostic;
 use ptx::module::{Checked, Module};
-use ptxas::Level;
+use ptxas::Options;
 use real_gpu::Gpu;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -219,11 +219,11 @@ pub fn run_on_gpu(program: &Program, case: &Case, gpu: &Gpu) -> Result<Outcome, 
 pub fn run_cubin_on_gpu(
     program: &Program,
     case: &Case,
-    level: Level,
+    options: Options,
     gpu: &Gpu,
 ) -> Result<Outcome, NotOnSass> {
     let module = compile(program).map_err(NotOnSass::Wrong)?;
-    let cubin = assemble(program, case, level, &module)?;
+    let cubin = assemble(program, case, options, &module)?;
     loaded_on_gpu(program, case, gpu, &module, &cubin).map_err(NotOnSass::Wrong)
 }
 
@@ -231,13 +231,14 @@ pub fn run_cubin_on_gpu(
 fn assemble(
     program: &Program,
     case: &Case,
-    level: Level,
+    options: Options,
     module: &Checked<Module>,
 ) -> Result<Vec<u8>, NotOnSass> {
-    let compiled = ptxas::compile_entries(module, level, |name| name == case.kernel).map_err(|refused| {
-        let first = refused.first().map_or_else(String::new, |diagnostic| show(program, diagnostic));
-        NotOnSass::NotCompiled(first)
-    })?;
+    let compiled =
+        ptxas::compile_entries(module, options, |name| name == case.kernel).map_err(|refused| {
+            let first = refused.first().map_or_else(String::new, |diagnostic| show(program, diagnostic));
+            NotOnSass::NotCompiled(first)
+        })?;
     Ok(compiled.cubin)
 }
 
@@ -286,13 +287,13 @@ fn loaded_on_gpu(
 ///
 /// # Errors
 /// If the file is wrong, or the cubin; if the kernel is not compiled, or has instructions that are not executed.
-pub fn run_on_sass(program: &Program, case: &Case, level: Level) -> Result<Outcome, NotOnSass> {
+pub fn run_on_sass(program: &Program, case: &Case, options: Options) -> Result<Outcome, NotOnSass> {
     let at = |why: String| NotOnSass::Wrong(format!("{}:{}: {why}", program.name, case.line));
     let module = compile(program).map_err(NotOnSass::Wrong)?;
     if case.cluster.is_some() {
         return Err(NotOnSass::NotExecuted("clusters".to_owned()));
     }
-    let cubin = assemble(program, case, level, &module)?;
+    let cubin = assemble(program, case, options, &module)?;
     let options = DeviceOptions { memory_limit: Some(MEMORY), ..DeviceOptions::default() };
     let device = Device::new(case.profile.clone(), options).map_err(|error| at(error.to_string()))?;
     let image = sass_machine::Program::read(&cubin, false).map_err(|error| at(error.to_string()))?;

@@ -33,7 +33,7 @@ pub mod texture;
 pub mod value;
 
 use machine::Asynchrony;
-pub use ptxas::Level;
+pub use ptxas::{Level, Options};
 use std::path::Path;
 
 /// Runs every case of a file under every schedule; its program is in `ptx`, which may be the file itself.
@@ -101,11 +101,11 @@ pub fn run_file_on_gpu(file: &Path, ptx: &Path, gpu: &real_gpu::Gpu) -> Result<E
 pub fn run_file_as_cubin_on_gpu(
     file: &Path,
     ptx: &Path,
-    level: Level,
+    options: Options,
     gpu: &real_gpu::Gpu,
 ) -> Result<Elsewhere, String> {
-    let on = format!("{}, {level:?}", gpu.name());
-    elsewhere(file, ptx, &on, |program, case| match execute::run_cubin_on_gpu(program, case, level, gpu) {
+    let on = format!("{}, {options:?}", gpu.name());
+    elsewhere(file, ptx, &on, |program, case| match execute::run_cubin_on_gpu(program, case, options, gpu) {
         Ok(outcome) => Ok(Some(outcome)),
         Err(execute::NotOnSass::NotCompiled(_) | execute::NotOnSass::NotExecuted(_)) => Ok(None),
         Err(execute::NotOnSass::Wrong(why)) => Err(why),
@@ -116,9 +116,9 @@ pub fn run_file_as_cubin_on_gpu(
 ///
 /// # Errors
 /// What differs, for people.
-pub fn run_file_on_sass(file: &Path, ptx: &Path, level: Level) -> Result<Elsewhere, String> {
-    let on = format!("the SASS machine, {level:?}");
-    elsewhere(file, ptx, &on, |program, case| match execute::run_on_sass(program, case, level) {
+pub fn run_file_on_sass(file: &Path, ptx: &Path, options: Options) -> Result<Elsewhere, String> {
+    let on = format!("the SASS machine, {options:?}");
+    elsewhere(file, ptx, &on, |program, case| match execute::run_on_sass(program, case, options) {
         // What is loaded and launched, and for which device, a driver decides.
         _ if matches!(case.end, case::End::Refused(_) | case::End::NotLoaded(_)) => Ok(None),
         Ok(outcome) => Ok(Some(outcome)),

@@ -5,7 +5,9 @@
 
 use clap::{Parser, ValueEnum};
 use filetest::schedule::Choice;
-use filetest::{Level, record, run_file, run_file_as_cubin_on_gpu, run_file_on_gpu, run_file_on_sass};
+use filetest::{
+    Level, Options, record, run_file, run_file_as_cubin_on_gpu, run_file_on_gpu, run_file_on_sass,
+};
 use real_gpu::Gpu;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -23,6 +25,9 @@ struct Arguments {
     /// What our ptxas does for speed, for the engines that run its code: `-O0`, or what it does otherwise.
     #[arg(short = 'O', default_value_t = 3)]
     optimise: u8,
+    /// The most registers that our ptxas gives kernels that say nothing of it.
+    #[arg(long)]
+    maxrregcount: Option<u32>,
     /// Files, and folders of files.
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -70,6 +75,7 @@ fn files(given: &[PathBuf]) -> Vec<(PathBuf, PathBuf)> {
 
 fn run(arguments: &Arguments) -> Result<usize, String> {
     let level = if arguments.optimise == 0 { Level::Serial } else { Level::Overlapped };
+    let options = Options { level, max_registers: arguments.maxrregcount };
     let files = files(&arguments.files);
     if files.is_empty() {
         return Err("no such files".into());
@@ -87,7 +93,7 @@ fn run(arguments: &Arguments) -> Result<usize, String> {
         }
         Engine::Sass => {
             for (file, ptx) in &files {
-                let run = run_file_on_sass(file, ptx, level);
+                let run = run_file_on_sass(file, ptx, options);
                 let how = run.map(|count| format!("{} passed, {} skipped", count.passed, count.skipped));
                 failed += usize::from(!told(file, how));
             }
@@ -100,7 +106,7 @@ fn run(arguments: &Arguments) -> Result<usize, String> {
                     (1, true) => told(file, record_file(file, &gpu)),
                     (1, false) => {
                         let run = match sass {
-                            true => run_file_as_cubin_on_gpu(file, ptx, level, &gpu),
+                            true => run_file_as_cubin_on_gpu(file, ptx, options, &gpu),
                             false => run_file_on_gpu(file, ptx, &gpu),
                         };
                         told(
@@ -125,6 +131,7 @@ fn alone(file: &Path, arguments: &Arguments, record: bool) -> Result<bool, Strin
     let engine = if arguments.engine == Engine::CudaSass { "cuda-sass" } else { "cuda" };
     command
         .args(["--engine", engine, &format!("-O{}", arguments.optimise)])
+        .args(arguments.maxrregcount.map(|most| format!("--maxrregcount={most}")))
         .args(record.then_some("--record"))
         .arg(file);
     // It says itself how many files failed, where there is one.

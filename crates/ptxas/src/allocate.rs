@@ -1,10 +1,10 @@
 //! Hardware registers for virtual ones: linear scan over live ranges, from the first to the last place where a value matters.
 
 use crate::code::{Class, Code, Instruction, Label, Line, Operand, Reg, alignment};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// R254 is the highest of a thread's registers; R1 is the stack pointer.
-const GENERAL: u32 = 255;
+pub const GENERAL: u32 = 255;
 const STACK_POINTER: u32 = 1;
 /// P7 is PT.
 const PREDICATES: u32 = 7;
@@ -13,10 +13,10 @@ const PREDICATES: u32 = 7;
 pub(crate) const MOST_WORDS: usize = 1 << 25;
 
 /// What did not suffice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shortage {
-    /// General registers.
-    General,
+    /// General registers. Without these there are more; if there are none, nothing can go.
+    General(Vec<Reg>),
     /// Predicates.
     Predicates,
     /// Memory of the compiler itself.
@@ -50,36 +50,89 @@ pub struct Range {
     pub end: u32,
 }
 
-/// Gives every register its place.
+/// Gives every register its place, below `limit` if it is a general one. Where there is none, the cheapest goes, by what `cost` says of a
+/// register in its range; those without a cost stay.
 ///
 /// # Errors
 /// If there are too few.
-pub fn allocate(code: &Code) -> Result<Allocation, Shortage> {
+pub fn allocate(
+    code: &Code,
+    limit: u32,
+    cost: &dyn Fn(Reg, Range) -> Option<f64>,
+) -> Result<Allocation, Shortage> {
     if Units::new(code).count.div_ceil(64) * blocks(code).len() > MOST_WORDS {
         return Err(Shortage::Memory);
     }
     let ranges = ranges(code);
-    let mut order: Vec<usize> = (0..ranges.len()).filter(|&i| ranges[i].is_some()).collect();
-    order.sort_by_key(|&i| (ranges[i].map(|range| range.start), i));
+    let mut order: Vec<(Range, usize)> =
+        ranges.iter().enumerate().filter_map(|(i, range)| Some(((*range)?, i))).collect();
+    order.sort_by_key(|&(range, i)| (range.start, i));
     let mut places = vec![0; ranges.len()];
-    // Until which place each hardware register is taken.
-    let mut general = [None::<u32>; GENERAL as usize];
-    general[STACK_POINTER as usize] = Some(u32::MAX);
-    let mut predicates = [None::<u32>; PREDICATES as usize];
-    for i in order {
-        let Some(range) = ranges[i] else { continue };
-        let (file, width, shortage): (&mut [Option<u32>], usize, _) = match code.registers[i].class {
-            Class::General(width) => (&mut general, usize::from(width), Shortage::General),
-            Class::Predicate => (&mut predicates, 1, Shortage::Predicates),
+    // Which register has each hardware register, and until which place.
+    let mut general: Vec<Option<Taken>> = vec![None; limit.min(GENERAL) as usize];
+    general[STACK_POINTER as usize] = Some(Taken { end: u32::MAX, by: None });
+    let mut predicates = vec![None; PREDICATES as usize];
+    let mut without = Vec::new();
+    for (range, i) in order {
+        let reg = Reg(i as u32);
+        let (file, width) = match code.registers[i].class {
+            Class::General(width) => (&mut general, usize::from(width)),
+            Class::Predicate => (&mut predicates, 1),
         };
-        let free = |slots: &[Option<u32>]| slots.iter().all(|end| end.is_none_or(|end| end < range.start));
         let step = alignment(width as u8) as usize;
-        let mut first = (0..).step_by(step).take_while(|&at| at + width <= file.len());
-        let place = first.find(|&at| free(&file[at..at + width])).ok_or(shortage)?;
-        file[place..place + width].fill(Some(range.end));
+        let windows = || (0..).step_by(step).take_while(|&at| at + width <= file.len());
+        let free = |taken: &Option<Taken>| taken.is_none_or(|taken| taken.end < range.start);
+        let found = windows().find(|&at| file[at..at + width].iter().all(free));
+        let place = match (found, code.registers[i].class) {
+            (Some(place), _) => place,
+            (None, Class::Predicate) => return Err(Shortage::Predicates),
+            (None, Class::General(_)) => {
+                // What has to go for each place, by cost.
+                let dear = |at: usize| {
+                    let mut sum = 0.0;
+                    let mut last = None;
+                    for taken in file[at..at + width].iter().filter(|taken| !free(taken)).flatten() {
+                        let by = taken.by?;
+                        if last != Some(by) {
+                            sum += cost(by, ranges[by.0 as usize]?)?;
+                        }
+                        last = Some(by);
+                    }
+                    Some((sum, at))
+                };
+                let cheapest = windows().filter_map(dear).min_by(|a, b| a.0.total_cmp(&b.0));
+                let own = cost(reg, range);
+                match (cheapest, own) {
+                    (Some((sum, at)), own) if own.is_none_or(|own| sum < own) => {
+                        let there = file[at..at + width].iter().filter(|taken| !free(taken)).flatten();
+                        let gone: HashSet<Reg> = there.filter_map(|taken| taken.by).collect();
+                        for taken in file.iter_mut() {
+                            if taken.is_some_and(|taken| taken.by.is_some_and(|by| gone.contains(&by))) {
+                                *taken = None;
+                            }
+                        }
+                        without.extend(gone);
+                        at
+                    }
+                    (_, Some(_)) => {
+                        without.push(reg);
+                        continue;
+                    }
+                    (_, None) => return Err(Shortage::General(without)),
+                }
+            }
+        };
+        file[place..place + width].fill(Some(Taken { end: range.end, by: Some(reg) }));
         places[i] = place as u32;
     }
-    Ok(Allocation(places))
+    if without.is_empty() { Ok(Allocation(places)) } else { Err(Shortage::General(without)) }
+}
+
+/// A hardware register that is in use.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    end: u32,
+    by: Option<Reg>,
 }
 
 /// The parts of all registers, each with its number, and what instructions do to them.
@@ -139,7 +192,16 @@ pub(crate) fn operand_units(operand: &Operand) -> impl Iterator<Item = (Reg, u8)
     register.into_iter().flat_map(|(reg, part, width)| (part..part + width).map(move |part| (reg, part)))
 }
 
-fn is_branch(name: &str) -> bool {
+/// Whether control goes nowhere that is known from an instruction.
+fn ends(name: &str) -> bool {
+    name == "EXIT" || name.starts_with("RET.")
+}
+
+pub(crate) fn is_call(name: &str) -> bool {
+    name.starts_with("CALL.")
+}
+
+pub(crate) fn is_branch(name: &str) -> bool {
     name.split('.').next() == Some("BRA")
 }
 
@@ -151,12 +213,12 @@ pub(crate) struct Block {
 
 /// The runs of lines of a kernel, the first of which is its entry.
 pub(crate) fn blocks(code: &Code) -> Vec<Block> {
-    let ends = |line: &Line| matches!(line, Line::Instruction(i) if is_branch(&i.name) || i.name == "EXIT");
+    let leaves = |line: &Line| matches!(line, Line::Instruction(i) if is_branch(&i.name) || ends(&i.name));
     let mut starts = vec![0];
     for (at, line) in code.lines.iter().enumerate() {
         match line {
             Line::Label(_) => starts.push(at),
-            Line::Instruction(_) if ends(line) => starts.push(at + 1),
+            Line::Instruction(_) if leaves(line) => starts.push(at + 1),
             Line::Instruction(_) => {}
         }
     }
@@ -179,7 +241,7 @@ pub(crate) fn blocks(code: &Code) -> Vec<Block> {
                 if let (true, Some(Operand::Target(label))) = (is_branch(&last.name), last.operands.last()) {
                     successors.extend(labels.get(label));
                 }
-                falls = !(is_branch(&last.name) || last.name == "EXIT") || last.guard.is_some();
+                falls = !(is_branch(&last.name) || ends(&last.name)) || last.guard.is_some();
             }
             if falls && block + 1 < starts.len() {
                 successors.push(block + 1);
@@ -213,6 +275,35 @@ pub(crate) fn dead_lines(code: &Code, pure: &dyn Fn(&Instruction) -> bool) -> Ve
     }
     dead.sort_unstable();
     dead
+}
+
+/// The registers whose values matter behind a call that comes before their last reader.
+pub(crate) fn live_across_calls(code: &Code) -> HashSet<Reg> {
+    let units = Units::new(code);
+    let owners: Vec<Reg> = (0..code.registers.len() as u32)
+        .map(Reg)
+        .flat_map(|reg| {
+            let first = units.first[reg.0 as usize];
+            let end = units.first.get(reg.0 as usize + 1).map_or(units.count as u32, |&next| next);
+            (first..end).map(move |_| reg)
+        })
+        .collect();
+    let blocks = blocks(code);
+    let mut found = HashSet::new();
+    for (block, out) in blocks.iter().zip(live_out(code, &units, &blocks)) {
+        let mut live = out;
+        for at in block.lines.clone().rev() {
+            let Line::Instruction(one) = &code.lines[at] else { continue };
+            if is_call(&one.name) {
+                each(&live, |unit| {
+                    found.insert(owners[unit]);
+                });
+            }
+            units.writes(one, &mut |unit| live[unit as usize / 64] &= !(1 << (unit % 64)));
+            units.reads(code, one, &mut |unit| live[unit as usize / 64] |= 1 << (unit % 64));
+        }
+    }
+    found
 }
 
 /// Where each register matters; none if it is never named.

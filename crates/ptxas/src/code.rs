@@ -88,6 +88,20 @@ impl Operand {
         Self::General { reg, part: 0, width, before: "", after: "" }
     }
 
+    /// Some parts of a register.
+    pub fn row(reg: Reg, part: u8, width: u8) -> Self {
+        Self::General { reg, part, width, before: "", after: "" }
+    }
+
+    /// A place in the frame.
+    pub fn in_frame(at: i64) -> Self {
+        Self::Text(match at {
+            0 => "[R1]".to_owned(),
+            1.. => format!("[R1+{at:#x}]"),
+            _ => format!("[R1+-{:#x}]", at.unsigned_abs()),
+        })
+    }
+
     /// `[R0]`.
     pub fn address(reg: Reg) -> Self {
         Self::Address { before: "", reg, width: 1, beside: "", offset: 0 }
@@ -150,6 +164,16 @@ impl Operand {
             Self::Predicate(reg, _) => Some((reg, 0, 1)),
             Self::Address { reg, width, .. } => Some((reg, 0, width)),
             Self::Target(_) | Self::Text(_) => None,
+        }
+    }
+
+    /// Names those parts of another register that begin at its first.
+    pub(crate) fn rename(&mut self, to: Reg) {
+        if let Some(reg) = self.register_mut() {
+            *reg = to;
+        }
+        if let Self::General { part, .. } = self {
+            *part = 0;
         }
     }
 
@@ -218,6 +242,10 @@ pub struct Code {
     pub registers: Vec<Info>,
     labels: u32,
     placed: HashSet<Label>,
+    /// Registers that are never spilled.
+    pinned: HashSet<Reg>,
+    /// Where a routine begins behind the kernel's own code, which has a frame of its own.
+    routines: HashSet<Label>,
 }
 
 impl Code {
@@ -237,6 +265,32 @@ impl Code {
     pub fn place(&mut self, label: Label) {
         self.placed.insert(label);
         self.lines.push(Line::Label(label));
+    }
+
+    /// Puts a label here, where a routine begins: calls alone lead to it.
+    pub fn begin_routine(&mut self, label: Label) {
+        self.routines.insert(label);
+        self.place(label);
+    }
+
+    /// Whether a routine begins with a line.
+    pub fn is_routine(&self, line: &Line) -> bool {
+        matches!(line, Line::Label(label) if self.routines.contains(label))
+    }
+
+    /// Whether any function is called for real.
+    pub fn has_routines(&self) -> bool {
+        !self.routines.is_empty()
+    }
+
+    /// A register stays one whatever happens.
+    pub fn pin(&mut self, reg: Reg) {
+        self.pinned.insert(reg);
+    }
+
+    /// The registers that are never spilled.
+    pub fn pinned(&self) -> &HashSet<Reg> {
+        &self.pinned
     }
 
     /// Whether a label stands somewhere before.

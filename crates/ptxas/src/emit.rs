@@ -1,17 +1,19 @@
 //! A module's kernels as cuasm, which [`cuasm`] makes a cubin of.
 
 use crate::allocate::Allocation;
-use crate::code::{Code, Instruction, Line, Shown};
+use crate::code::{Code, Instruction, Line, Operand, Shown};
 use crate::layout::Layout;
 use crate::schedule::{self, Level};
 use crate::select::function_number;
+use crate::spill::Traffic;
 use ptx::module::{Function, LaunchBounds, Linkage, Module, Relocation, Symbol, VarId, Variable};
 use ptx::types::StateSpace;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What stands for the negative size of the frame until it is known.
+/// What stands for the negative size of a routine's frame until it is known, and for the size.
 pub(crate) const FRAME: &str = "FRAME";
+pub(crate) const END_OF_FRAME: &str = "END_OF_FRAME";
 
 /// A kernel that has all its registers.
 pub(crate) struct Kernel<'a> {
@@ -19,7 +21,10 @@ pub(crate) struct Kernel<'a> {
     pub(crate) layout: Layout,
     pub(crate) code: Code,
     pub(crate) allocation: Allocation,
-    pub(crate) frame: u64,
+    /// Bytes of local memory of the kernel itself and of each routine, and altogether.
+    pub(crate) frames: Vec<u64>,
+    pub(crate) local: u64,
+    pub(crate) spilled: Traffic,
 }
 
 /// Variables, as sections of the whole module.
@@ -138,8 +143,8 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &
         let _ = write!(arguments, ", align@({}), {}", parameter.align, parameter.size);
     }
     arguments.push_str(&bounds(&kernel.declaration.bounds));
-    if kernel.frame > 0 {
-        let _ = write!(arguments, ", stack@({})", kernel.frame);
+    if kernel.local > 0 {
+        let _ = write!(arguments, ", stack@({})", kernel.local);
     }
     let barrier = |line: &Line| matches!(line, Line::Instruction(one) if one.name.starts_with("BAR."));
     if kernel.code.lines.iter().any(barrier) {
@@ -148,13 +153,18 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &
     let _ = writeln!(out, "\t.kernel\t\"{name}\"{arguments}");
     let base = *labels;
     let controls = schedule::controls(level, &kernel.code, &kernel.allocation);
+    let mut frames = kernel.frames.iter();
+    let mut frame = frames.next().copied().unwrap_or(0);
     for (line, control) in kernel.code.lines.iter().zip(&controls) {
+        if kernel.code.is_routine(line) {
+            frame = frames.next().copied().unwrap_or(0);
+        }
         match line {
             Line::Label(label) => {
                 *labels = (*labels).max(base + label.0);
                 let _ = writeln!(out, ".L_x_{}:", base + label.0);
             }
-            Line::Instruction(one) => instruction(one, control, kernel, base, out),
+            Line::Instruction(one) => instruction(one, control, kernel, (base, frame), out),
         }
     }
     *labels += 1;
@@ -185,7 +195,13 @@ fn bounds(bounds: &LaunchBounds) -> String {
     out
 }
 
-fn instruction(one: &Instruction, control: &str, kernel: &Kernel<'_>, base: u32, out: &mut String) {
+fn instruction(
+    one: &Instruction,
+    control: &str,
+    kernel: &Kernel<'_>,
+    (base, frame): (u32, u64),
+    out: &mut String,
+) {
     let place = |reg| kernel.allocation.of(reg);
     // Bits that no text shows stand behind the operands.
     let (name, residue) = one.name.split_at(one.name.find(" &").unwrap_or(one.name.len()));
@@ -197,13 +213,19 @@ fn instruction(one: &Instruction, control: &str, kernel: &Kernel<'_>, base: u32,
     for (index, operand) in one.operands.iter().enumerate() {
         out.push_str(if index == 0 { " " } else { ", " });
         let _ = match operand {
-            crate::code::Operand::Text(text) if text == FRAME => match kernel.frame {
+            Operand::Text(text) if text == FRAME || text == END_OF_FRAME => match frame {
                 0 => write!(out, "RZ"),
-                frame => write!(out, "-{frame:#x}"),
+                _ => write!(out, "{}{frame:#x}", if text == FRAME { "-" } else { "" }),
             },
-            crate::code::Operand::Target(label) => write!(out, "`(.L_x_{})", base + label.0),
+            // The number that a label is, as an address to return to.
+            Operand::Target(label) if one.name == "MOV" => write!(out, "32@lo(.L_x_{})", base + label.0),
+            Operand::Target(label) => write!(out, "`(.L_x_{})", base + label.0),
             other => write!(out, "{}", Shown(other, &place)),
         };
+    }
+    // Addresses to return to are counted from the kernel's first instruction.
+    if one.name.starts_with("RET.REL") {
+        let _ = write!(out, " `(\"{}\")", kernel.declaration.name);
     }
     let _ = writeln!(out, " {residue} ;");
 }

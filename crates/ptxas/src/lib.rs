@@ -1,7 +1,7 @@
 //! PTX to SASS for sm_90: a checked module as a cubin. docs/ptxas.md says what is compiled and how.
 //!
 //! ```text
-//! Checked<Module> ──layout──▶ places ──select──▶ Code over virtual registers ──forward, allocate──▶ hardware registers
+//! Checked<Module> ──layout──▶ places ──select──▶ Code over virtual registers ──optimise, allocate──▶ hardware registers
 //!                                                                                             │
 //!                                  cubin ◀──cuasm── text ◀──emit── schedule: control codes ◀──┘
 //! ```
@@ -15,8 +15,10 @@ pub mod codes;
 mod emit;
 pub mod layout;
 mod optimise;
+mod registers;
 pub mod schedule;
 mod select;
+mod spill;
 mod verify;
 
 use allocate::Shortage;
@@ -24,6 +26,7 @@ use ptx::diagnostic::Diagnostic;
 use ptx::module::{Checked, FuncId, Module};
 use ptx::source::Source;
 pub use schedule::Level;
+pub use spill::Traffic;
 
 /// A module that has been compiled.
 #[derive(Debug)]
@@ -45,12 +48,32 @@ pub struct Usage {
     pub registers: u32,
     /// Bytes of local memory.
     pub frame: u64,
+    /// Bytes of spilled registers that its code stores and loads.
+    pub spilled: Traffic,
     /// Bytes of shared memory.
     pub shared: u64,
     /// Instructions.
     pub instructions: usize,
 }
 
+/// How to compile.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// How much is done for speed.
+    pub level: Level,
+    /// The most registers of kernels that say nothing of it themselves.
+    pub max_registers: Option<u32>,
+}
+
+impl From<Level> for Options {
+    fn from(level: Level) -> Self {
+        Self { level, max_registers: None }
+    }
+}
+
+/// Bytes of local memory for what recursion and `alloca` take, which nobody knows beforehand. Who needs more says so to the driver, as
+/// with NVIDIA's code.
+const OPEN_STACK: u64 = 4 << 10;
 /// Bytes of local memory that a thread may have.
 const MOST_LOCAL: u64 = 512 << 10;
 /// Bytes of shared memory that a kernel may have without asking at its launch.
@@ -70,14 +93,15 @@ pub fn compile(module: &Checked<Module>) -> Result<Compiled, Vec<Diagnostic>> {
 /// What of them is not compiled, by name and place.
 pub fn compile_entries(
     module: &Checked<Module>,
-    level: Level,
+    options: impl Into<Options>,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let module: &Module = module;
+    let options = options.into();
     let mut errors = Vec::new();
     let mut kernels = Vec::new();
     for (id, _) in module.entries().filter(|(_, function)| wanted(&function.name)) {
-        match kernel(module, id, level) {
+        match kernel(module, id, options) {
             Ok(kernel) => kernels.push(kernel),
             Err(more) => errors.extend(more),
         }
@@ -93,7 +117,7 @@ pub fn compile_entries(
     }
     let mut labels = 0;
     for kernel in &kernels {
-        emit::kernel(kernel, level, &mut labels, &mut text);
+        emit::kernel(kernel, options.level, &mut labels, &mut text);
     }
     let assembled =
         cuasm::assemble_with(&Source::new("kernels.cuasm", text.as_str()), cuasm::Options { hazards: true });
@@ -121,14 +145,20 @@ pub fn compile_entries(
 }
 
 fn usage(kernel: &emit::Kernel<'_>) -> Usage {
-    let general = kernel.code.registers.iter().enumerate().filter_map(|(index, info)| match info.class {
-        code::Class::General(width) => Some(kernel.allocation.of(code::Reg(index as u32)) + u32::from(width)),
-        code::Class::Predicate => None,
+    let operands = kernel.code.lines.iter().flat_map(|line| match line {
+        code::Line::Instruction(one) => one.operands.as_slice(),
+        code::Line::Label(_) => &[],
+    });
+    let general = operands.filter_map(code::Operand::register).filter_map(|(reg, part, width)| {
+        let class = kernel.code.registers[reg.0 as usize].class;
+        let is_general = matches!(class, code::Class::General(_));
+        is_general.then(|| kernel.allocation.of(reg) + u32::from(part + width))
     });
     Usage {
         name: kernel.declaration.name.clone(),
         registers: general.max().unwrap_or(0).max(2),
-        frame: kernel.frame,
+        frame: kernel.local,
+        spilled: kernel.spilled,
         shared: kernel.layout.shared_bytes,
         instructions: kernel
             .code
@@ -139,66 +169,60 @@ fn usage(kernel: &emit::Kernel<'_>) -> Usage {
     }
 }
 
-fn kernel(module: &Module, id: FuncId, level: Level) -> Result<emit::Kernel<'_>, Vec<Diagnostic>> {
+fn kernel(module: &Module, id: FuncId, options: Options) -> Result<emit::Kernel<'_>, Vec<Diagnostic>> {
     let declaration = &module.functions[id.index()];
-    let bounds = &declaration.bounds;
-    if bounds.blocks_are_clusters {
-        let text = format!(
-            "the kernel `{}` has clusters for blocks, which is not compiled to a cubin yet",
-            declaration.name
-        );
-        return Err(vec![Diagnostic::error(codes::DECLARATION, declaration.span, text)]);
+    let refuse = |code, what: &str| {
+        let text = format!("the kernel `{}` {what}", declaration.name);
+        vec![Diagnostic::error(code, declaration.span, text)]
+    };
+    if declaration.bounds.blocks_are_clusters {
+        let what = "has clusters for blocks, which is not compiled to a cubin yet";
+        return Err(refuse(codes::DECLARATION, what));
     }
+    let limit = registers::limit(&declaration.bounds, options.max_registers);
     let layout = layout::Layout::new(module, id)?;
-    let waits = level == Level::Overlapped && optimise::may_wait(module, id);
+    let waits = options.level == Level::Overlapped && optimise::may_wait(module, id);
     // Predicates first where they are fastest; in general registers if there are too many.
     // Values that are computed once live longer: the last attempt computes them where they are needed.
     for (spread, sharing) in [(false, true), (true, true), (true, false)] {
         let mut selected = select::select(module, &layout, id, spread)?;
-        if level == Level::Overlapped {
-            match sharing {
+        if options.level == Level::Overlapped {
+            // Routines are called from several places, and only tidied.
+            match sharing && selected.frames.len() <= 1 {
                 true => optimise::optimise(&mut selected.code, waits),
                 false => optimise::tidy(&mut selected.code),
             }
         }
-        if selected.frame > MOST_LOCAL || layout.shared_bytes > MOST_SHARED {
-            let text = format!(
-                "the kernel `{}` has more local or static shared memory than a kernel may have",
-                declaration.name
-            );
-            return Err(vec![Diagnostic::error(codes::RESOURCES, declaration.span, text)]);
+        let given = registers::give(&mut selected, limit);
+        let open = if selected.is_open { OPEN_STACK } else { 0 };
+        let local = selected.frames.iter().sum::<u64>() + selected.handed_over + open;
+        if local > MOST_LOCAL || layout.shared_bytes > MOST_SHARED {
+            let what = "has more local or static shared memory than a kernel may have";
+            return Err(refuse(codes::RESOURCES, what));
         }
-        match allocate::allocate(&selected.code) {
-            Ok(allocation) => {
-                if level == Level::Overlapped && selected.frame == 0 {
-                    optimise::without_stack(&mut selected.code);
-                }
-                debug_assert_eq!(
-                    verify::clashes(&selected.code, &allocation),
-                    [],
-                    "registers of `{}`",
-                    declaration.name
-                );
-                return Ok(emit::Kernel {
-                    declaration,
-                    layout,
-                    code: selected.code,
-                    allocation,
-                    frame: selected.frame,
-                });
+        let (allocation, spilled) = match given {
+            Ok(given) => given,
+            Err(Shortage::Predicates) if !spread => continue,
+            Err(Shortage::Predicates) if sharing && options.level == Level::Overlapped => continue,
+            Err(Shortage::General(_)) => {
+                let what = format!("has values that {limit} registers do not hold");
+                return Err(refuse(codes::RESOURCES, &what));
             }
-            Err(Shortage::Predicates) if !spread => {}
-            Err(Shortage::Predicates | Shortage::General) if sharing && level == Level::Overlapped => {}
-            Err(shortage) => {
-                let what = match shortage {
-                    Shortage::General => "more than 254 registers at once, and nothing is spilled yet",
-                    Shortage::Predicates => "more than 7 predicates at once",
-                    Shortage::Memory => "too many values in too many blocks to be followed",
-                };
-                let text = format!("the kernel `{}` needs {what}", declaration.name);
-                return Err(vec![Diagnostic::error(codes::RESOURCES, declaration.span, text)]);
+            Err(Shortage::Predicates) => {
+                return Err(refuse(codes::RESOURCES, "needs more than 7 predicates at once"));
             }
+            Err(Shortage::Memory) => {
+                let what = "has too many values in too many blocks to be followed";
+                return Err(refuse(codes::RESOURCES, what));
+            }
+        };
+        if options.level == Level::Overlapped && local == 0 {
+            optimise::without_stack(&mut selected.code);
         }
+        let clashes = || verify::clashes(&selected.code, &allocation);
+        debug_assert_eq!(clashes(), [], "registers of `{}`", declaration.name);
+        let select::Selected { code, frames, .. } = selected;
+        return Ok(emit::Kernel { declaration, layout, code, allocation, frames, local, spilled });
     }
     Err(vec![])
 }

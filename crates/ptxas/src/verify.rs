@@ -1,7 +1,7 @@
 //! Whether an allocation keeps every value until it is read, found the other way round than the allocator does it: forwards, by
 //! what each hardware register holds.
 
-use crate::allocate::{Allocation, blocks, operand_units};
+use crate::allocate::{Allocation, blocks, is_call, operand_units};
 use crate::code::{Class, Code, Line, Operand, Reg};
 
 /// What a hardware register may hold.
@@ -33,11 +33,15 @@ pub(crate) fn clashes(code: &Code, allocation: &Allocation) -> Vec<usize> {
     };
     let blocks = blocks(code);
     let mut before: Vec<Option<[Holds; PLACES]>> = vec![None; blocks.len()];
-    if let Some(entry) = before.first_mut() {
-        *entry = Some([Holds::default(); PLACES]);
+    let begins = |index: &usize| {
+        let first = code.lines.get(blocks[*index].lines.start);
+        *index == 0 || first.is_some_and(|line| code.is_routine(line))
+    };
+    let mut pending: Vec<usize> = (0..blocks.len()).filter(begins).collect();
+    for &index in &pending {
+        before[index] = Some([Holds::default(); PLACES]);
     }
     let mut found = Vec::new();
-    let mut pending = vec![0];
     while let Some(index) = pending.pop() {
         let Some(mut state) = before.get(index).copied().flatten() else { continue };
         for at in blocks[index].lines.clone() {
@@ -51,6 +55,10 @@ pub(crate) fn clashes(code: &Code, allocation: &Allocation) -> Vec<usize> {
                 if operand_units(operand).any(wrong) {
                     found.push(at);
                 }
+            }
+            if is_call(&one.name) {
+                // What the callee does with registers is its own affair.
+                state = [Holds { part: None, mixed: true }; PLACES];
             }
             for operand in &one.operands[..one.written] {
                 for (reg, part) in operand_units(operand) {
@@ -77,7 +85,7 @@ pub(crate) fn clashes(code: &Code, allocation: &Allocation) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::clashes;
-    use crate::allocate::allocate;
+    use crate::allocate::{GENERAL, allocate};
     use crate::code::{Class, Code, Operand};
 
     /// Two values that live at once and one that comes later.
@@ -100,14 +108,14 @@ mod tests {
     #[test]
     fn what_lives_at_once_is_apart() {
         let code = code();
-        let allocation = allocate(&code).expect("three registers");
+        let allocation = allocate(&code, GENERAL, &|_, _| None).expect("three registers");
         assert_eq!(clashes(&code, &allocation), []);
     }
 
     #[test]
     fn a_register_for_two_values_is_found() {
         let mut code = code();
-        let allocation = allocate(&code).expect("three registers");
+        let allocation = allocate(&code, GENERAL, &|_, _| None).expect("three registers");
         // A fourth value is written to the place of the first while that is still read.
         let taken = allocation.of(crate::code::Reg(0));
         let late = code.register(Class::General(1), false);

@@ -66,6 +66,7 @@ fn what_is_refused_is_listed() {
                     if diagnostic.code == ptxas::codes::INTERNAL {
                         mistakes.push(format!("{name}: {}", diagnostic.message));
                     }
+                    println!("{name}: {}", reason(&diagnostic));
                     refused.insert(reason(&diagnostic));
                 }
             }
@@ -141,4 +142,43 @@ fn what_is_refused_is_named_at_its_place() {
     assert_eq!(only.code, ptxas::codes::INSTRUCTION);
     assert_eq!(&text[only.span.start as usize..only.span.end as usize], instruction);
     assert!(only.message.contains("`call`"), "{}", only.message);
+}
+
+#[test]
+fn what_is_too_much_is_spilled() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/run/memory/more-than-registers.ptx");
+    let text = fs::read_to_string(path).expect("a test of this repository");
+    let module = ptx::compile(&Source::new("k.ptx", text.as_str())).module.expect("PTX without errors");
+    let with = |max_registers, level| {
+        let done =
+            ptxas::compile_entries(&module, ptxas::Options { level, max_registers }, |name| name == "many");
+        done.expect("a cubin").kernels.pop().expect("a kernel")
+    };
+    for level in [Level::Serial, Level::Overlapped] {
+        // 140 values of 8 bytes: each that is stored is loaded, and at most what does not fit is. In another order they fit.
+        let all = with(None, level);
+        let least = if level == Level::Serial { 140 * 8 - 255 * 4 } else { 0 };
+        assert!(all.registers <= 255 && all.spilled.stores >= least, "{all:?}");
+        assert!(all.spilled.loads >= all.spilled.stores && all.frame >= all.spilled.stores, "{all:?}");
+        let few = with(Some(40), level);
+        assert!(few.registers <= 40 && few.spilled.stores > all.spilled.stores, "{few:?}");
+    }
+    // What the kernel says goes before what the caller says.
+    let bound = |bounds: &str| {
+        let text = text.replacen("(.param .u64 d)", &format!("(.param .u64 d) {bounds}"), 1);
+        let module = ptx::compile(&Source::new("k.ptx", text.as_str())).module.expect("PTX without errors");
+        let options = ptxas::Options { level: Level::Serial, max_registers: Some(48) };
+        let done = ptxas::compile_entries(&module, options, |name| name == "many");
+        done.expect("a cubin").kernels[0].registers
+    };
+    for (bounds, least, most) in [
+        ("", 40, 48),
+        (".maxnreg 32", 24, 32),
+        (".maxntid 256 .minnctapersm 2", 120, 128),
+        (".maxntid 1024", 56, 64),
+        (".minnctapersm 8", 40, 48),
+    ] {
+        let registers = bound(bounds);
+        assert!((least..=most).contains(&registers), "{bounds}: {registers}");
+    }
 }

@@ -2,20 +2,27 @@
 
 use crate::fault::FaultKind;
 use crate::memory::{self, Local, Reach};
-use crate::registers::{Banks, LANES, RZ, Registers};
-use crate::step::{Access, Address, Place};
+use crate::registers::{Banks, LANES, RZ, Registers, lanes};
+use crate::step::{Access, Address, Place, Source};
 use crate::touched::{Memory, Touched, Way};
 
-/// Where an access of a lane goes.
-fn address(registers: &Registers, address: &Address, lane: usize) -> u64 {
-    let base = registers.general(address.register, address.wide, lane);
+/// Where an access goes, in each lane.
+fn addresses(registers: &Registers, address: &Address) -> [u64; LANES] {
     let shared = if address.pair {
         registers.uniform_pair(address.uniform)
     } else {
         u64::from(registers.uniform(address.uniform))
     };
-    let sum = base.wrapping_add(shared).wrapping_add_signed(address.offset);
-    if address.wide || address.pair { sum } else { sum & u64::from(u32::MAX) }
+    let shared = shared.wrapping_add_signed(address.offset);
+    let low = registers.plane(address.register);
+    let high = registers.plane(if address.wide { address.register.saturating_add(1) } else { RZ });
+    let bits = if address.wide || address.pair { u64::MAX } else { u64::from(u32::MAX) };
+    let mut places = [0; LANES];
+    for lane in 0..LANES {
+        let base = u64::from(low[lane]) | u64::from(high[lane]) << 32;
+        places[lane] = base.wrapping_add(shared) & bits;
+    }
+    places
 }
 
 /// A register so far behind another; RZ behind RZ.
@@ -64,8 +71,9 @@ pub(crate) fn touches(registers: &Registers, access: &Access, active: u32, touch
         Access::Matrices { .. } | Access::Which { .. } => return,
     };
     touched.begin(way, Memory::Global, bytes, lanes);
+    let places = addresses(registers, at);
     for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
-        let (memory, place) = memory::place(at.space, address(registers, at, lane));
+        let (memory, place) = memory::place(at.space, places[lane]);
         touched.memory = memory;
         touched.addresses[lane] = place;
     }
@@ -80,10 +88,40 @@ pub(crate) fn perform(
     banks: &Banks,
     reach: &mut Reach<'_>,
 ) -> Result<(), FaultKind> {
+    let at = match access {
+        Access::Load { to, address, bytes, signed } => {
+            return load(registers, local, (address, *bytes), active, reach, |registers, data| {
+                place(registers, *to, (*bytes, *signed), active, data);
+            });
+        }
+        Access::Store { address, .. }
+        | Access::Atomic { address, .. }
+        | Access::Exchange { address, .. }
+        | Access::Matrices { address, .. }
+        | Access::Which { address, .. } => address,
+        Access::Constant { to, bank, register, uniform, offset, bytes, signed } => {
+            let bank = |lane| {
+                let at = registers.place_in_bank(*register, *uniform, *offset, lane);
+                let value = banks.read(*bank, at, *bytes)?;
+                Ok(if *bytes < 4 { u64::from(extended(value as u32, *bytes, *signed)) } else { value })
+            };
+            let mut values = [0; LANES];
+            if *register == RZ || to.is_uniform() {
+                values = [bank(active.trailing_zeros() as usize)?; LANES];
+            } else {
+                for lane in lanes(active) {
+                    values[lane] = bank(lane)?;
+                }
+            }
+            registers.set_values(*to, active, &values);
+            return Ok(());
+        }
+    };
+    let places = addresses(registers, at);
     if let Access::Matrices { store, transposed, count, register, address: at } = access {
         for matrix in 0..*count {
             for row in 0..8 {
-                let place = address(registers, at, usize::from(matrix) * 8 + row);
+                let place = places[usize::from(matrix) * 8 + row];
                 let mut halves = [0; 16];
                 if *store {
                     for (column, half) in halves.chunks_exact_mut(2).enumerate() {
@@ -105,6 +143,12 @@ pub(crate) fn perform(
         }
         return Ok(());
     }
+    if let Access::Store { from, second, bytes, .. } = access
+        && let Some(data) = row(registers, (from, second.as_ref()), (&places, *bytes), active, banks)?
+        && local.store_row(reach, at.space, places[0], &data[..LANES * usize::from(*bytes)])
+    {
+        return Ok(());
+    }
     // Of lanes that store to one place, the first wins, as on an H200.
     let backwards = matches!(access, Access::Store { .. });
     for index in 0..LANES {
@@ -113,20 +157,8 @@ pub(crate) fn perform(
             continue;
         }
         match access {
-            Access::Load { to, address: at, bytes, signed } => {
-                let place = address(registers, at, lane);
-                let mut value = [0; 16];
-                let into = &mut value[..usize::from(*bytes)];
-                local.load(reach, at.space, place, lane, into)?;
-                let (words, _) = value.as_chunks::<4>();
-                let first = extended(u32::from_le_bytes(words[0]), *bytes, *signed);
-                let words = words.iter().map(|&word| u32::from_le_bytes(word)).skip(1);
-                for (index, word) in (0..bytes.div_ceil(4)).zip(std::iter::once(first).chain(words)) {
-                    registers.set_word(nth(*to, index), lane, word);
-                }
-            }
             Access::Store { from, second, address: at, bytes } => {
-                let place = address(registers, at, lane);
+                let place = places[lane];
                 let mut value = [0; 16];
                 value[..8].copy_from_slice(&registers.read(from, banks, lane)?.to_le_bytes());
                 if let Some(second) = second {
@@ -135,7 +167,7 @@ pub(crate) fn perform(
                 local.store(reach, at.space, place, lane, &value[..usize::from(*bytes)])?;
             }
             Access::Atomic { to, address: at, bytes, operands: [first, second], update } => {
-                let place = address(registers, at, lane);
+                let place = places[lane];
                 let mut old = [0; 8];
                 let size = usize::from(*bytes);
                 local.load(reach, at.space, place, lane, &mut old[..size])?;
@@ -146,18 +178,8 @@ pub(crate) fn perform(
                 local.store(reach, at.space, place, lane, &new[..size])?;
                 registers.write(Place::Registers(*to, bytes.div_ceil(4)), old, lane);
             }
-            Access::Constant { to, bank, register, uniform, offset, bytes, signed } => {
-                let at = registers.place_in_bank(*register, *uniform, *offset, lane);
-                let value = banks.read(*bank, at, *bytes)?;
-                let value =
-                    if *bytes < 4 { u64::from(extended(value as u32, *bytes, *signed)) } else { value };
-                registers.write(*to, value, lane);
-                if to.is_uniform() {
-                    return Ok(());
-                }
-            }
             Access::Exchange { to, address: at, bytes, operands: [first, second] } => {
-                let place = address(registers, at, lane);
+                let place = places[lane];
                 let mut old = [0; 8];
                 let size = usize::from(*bytes);
                 local.load(reach, at.space, place, lane, &mut old[..size])?;
@@ -169,9 +191,9 @@ pub(crate) fn perform(
                 registers.set_word(*to, lane, u32::from(same));
             }
             // It was done for all lanes together.
-            Access::Matrices { .. } => {}
-            Access::Which { flag, to, address: at, space } => {
-                let place = address(registers, at, lane);
+            Access::Load { .. } | Access::Constant { .. } | Access::Matrices { .. } => {}
+            Access::Which { flag, to, address: _, space } => {
+                let place = places[lane];
                 registers.write(
                     *flag,
                     u64::from(space.is_some_and(|space| memory::is_in(space, place))),
@@ -182,6 +204,82 @@ pub(crate) fn perform(
         }
     }
     Ok(())
+}
+
+/// Whether all lanes' places lie in a row, of so many bytes each, aligned.
+fn in_a_row(places: &[u64; LANES], bytes: u8) -> bool {
+    let apart = (0..LANES)
+        .fold(0, |apart, lane| apart | places[lane] ^ places[0].wrapping_add(lane as u64 * u64::from(bytes)));
+    apart == 0 && places[0].is_multiple_of(u64::from(bytes))
+}
+
+/// Bytes that lanes load or store, lane after lane.
+type Data = [u8; LANES * 16];
+
+/// Loads for the active lanes, and gives what was there to whoever puts it into registers: at once what lies near, else lane by lane.
+fn load(
+    registers: &mut Registers,
+    local: &Local,
+    (address, bytes): (&Address, u8),
+    active: u32,
+    reach: &Reach<'_>,
+    put: impl FnOnce(&mut Registers, &Data),
+) -> Result<(), FaultKind> {
+    let places = addresses(registers, address);
+    let size = usize::from(bytes);
+    let mut data = [0; LANES * 16];
+    let whole = active == u32::MAX && in_a_row(&places, bytes);
+    if !(whole && local.load_row(reach, address.space, places[0], &mut data[..LANES * size])
+        || local.load_near(reach, address.space, &places, size, active, &mut data))
+    {
+        for lane in lanes(active) {
+            let into = &mut data[lane * size..][..size];
+            local.load(reach, address.space, places[lane], lane, into)?;
+        }
+    }
+    put(registers, &data);
+    Ok(())
+}
+
+/// Puts what lanes have loaded into registers from this one on.
+fn place(registers: &mut Registers, to: u8, (bytes, signed): (u8, bool), active: u32, data: &Data) {
+    let size = usize::from(bytes);
+    for index in 0..bytes.div_ceil(4) {
+        let mut words = [0; LANES];
+        for lane in 0..LANES {
+            let at = lane * size + usize::from(index) * 4;
+            words[lane] = match bytes {
+                1 => extended(u32::from(data[at]), bytes, signed),
+                2 => extended(u32::from(u16::from_le_bytes([data[at], data[at + 1]])), bytes, signed),
+                _ => u32::from_le_bytes([data[at], data[at + 1], data[at + 2], data[at + 3]]),
+            };
+        }
+        registers.set_plane(Place::Registers(nth(to, index), 1), active, &words);
+    }
+}
+
+/// What all lanes store, lane after lane, if their places lie in a row.
+fn row(
+    registers: &Registers,
+    (from, second): (&Source, Option<&Source>),
+    (places, bytes): (&[u64; LANES], u8),
+    active: u32,
+    banks: &Banks,
+) -> Result<Option<Data>, FaultKind> {
+    if active != u32::MAX || !in_a_row(places, bytes) {
+        return Ok(None);
+    }
+    let size = usize::from(bytes);
+    let mut data = [0; LANES * 16];
+    let mut values = [0; LANES];
+    for (source, half) in [Some(from), second].into_iter().flatten().zip([0, 8]) {
+        registers.values(source, banks, active, &mut values)?;
+        let some = size.min(8);
+        for lane in 0..LANES {
+            data[lane * size + half..][..some].copy_from_slice(&values[lane].to_le_bytes()[..some]);
+        }
+    }
+    Ok(Some(data))
 }
 
 /// A value of fewer than four bytes, extended by its sign or by zeros.

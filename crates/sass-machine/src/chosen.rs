@@ -7,6 +7,7 @@ use crate::cta::Cta;
 use crate::decode::WORD;
 use crate::fault::Fault;
 use crate::grid::{Launch, Loaded, Prepared};
+use crate::step::{Action, Space};
 use crate::touched::Touched;
 
 /// A launch, no CTA of which has begun.
@@ -66,6 +67,15 @@ impl Grid<'_> {
     #[must_use]
     pub fn words(&self) -> &[u128] {
         &self.prepared.kernel.words
+    }
+
+    /// Whether the instruction of a number may touch memory that lies outside of an SM: any but shared memory and constants.
+    #[must_use]
+    pub fn leaves_the_sm(&self, number: usize) -> bool {
+        match self.prepared.kernel.step(number).map(|step| &step.action) {
+            Some(Action::Access(access)) => access.space().is_some_and(|space| space != Space::Shared),
+            _ => false,
+        }
     }
 
     /// Begins a CTA.

@@ -14,15 +14,15 @@ pub(crate) fn perform(
 ) -> Result<(), FaultKind> {
     match collective {
         Collective::Shuffle { mode, inside, to, sources: [value, by, bounds] } => {
-            let values = registers.values(value, banks, active)?;
-            let by = registers.values(by, banks, active)?;
-            let bounds = registers.values(bounds, banks, active)?;
+            let (mut first, mut second, mut third) = ([0; LANES], [0; LANES], [0; LANES]);
+            let values = registers.word(value, banks, active, &mut first)?;
+            let by = registers.word(by, banks, active, &mut second)?;
+            let bounds = registers.word(bounds, banks, active, &mut third)?;
             let (mut given, mut found) = ([0; LANES], 0);
             for lane in lanes(active) {
-                let (from, inside) =
-                    ir::shuffle::source(*mode, lane as u32, by[lane] as u32, bounds[lane] as u32);
+                let (from, inside) = ir::shuffle::source(*mode, lane as u32, by[lane], bounds[lane]);
                 // A lane that is not here gives zero, as an H200 does for one that has exited.
-                given[lane] = if active >> from & 1 == 1 { values[from as usize] as u32 } else { 0 };
+                given[lane] = if active >> from & 1 == 1 { values[from as usize] } else { 0 };
                 found |= u32::from(inside) << lane;
             }
             registers.set_plane(*to, active, &given);
@@ -39,7 +39,8 @@ pub(crate) fn perform(
             registers.set_mask(*flag, active, if answer { u32::MAX } else { 0 });
         }
         Collective::Match { all, to, flag, source } => {
-            let values = registers.values(source, banks, active)?;
+            let mut values = [0; LANES];
+            registers.values(source, banks, active, &mut values)?;
             let (mut masks, mut equal) = ([0; LANES], 0);
             for lane in lanes(active) {
                 let same = lanes(active).filter(|&other| values[other] == values[lane]);
@@ -51,8 +52,9 @@ pub(crate) fn perform(
             registers.set_mask(*flag, active, equal);
         }
         Collective::Reduce { to, source, join } => {
-            let values = registers.values(source, banks, active)?;
-            let result = lanes(active).map(|lane| values[lane] as u32).reduce(join);
+            let mut scratch = [0; LANES];
+            let words = registers.word(source, banks, active, &mut scratch)?;
+            let result = lanes(active).map(|lane| words[lane]).reduce(join);
             if let Some(result) = result {
                 registers.set_plane(*to, active, &[result; LANES]);
             }

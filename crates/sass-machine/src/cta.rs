@@ -3,7 +3,7 @@
 use crate::fault::FaultKind;
 use crate::memory::Reach;
 use crate::registers::LANES;
-use crate::step::Arrival;
+use crate::step::{Arrival, Scratch};
 use crate::timing::{Schedule, Timing};
 use crate::warp::{Around, Event, Warp};
 use machine::memory::Buffers;
@@ -31,6 +31,7 @@ struct Barrier {
 pub(crate) struct Cta {
     pub(crate) block: [u32; 3],
     shared: Vec<u8>,
+    scratch: Box<Scratch>,
     pub(crate) warps: Vec<Warp>,
     barriers: Vec<Barrier>,
 }
@@ -54,7 +55,13 @@ impl Cta {
         let warps = (0..threads.div_ceil(LANES as u32))
             .map(|number| Warp::new(number, threads - number * LANES as u32, registers, timing()))
             .collect();
-        Self { block, shared: vec![0; shared as usize], warps, barriers: vec![Barrier::default(); 16] }
+        Self {
+            block,
+            shared: vec![0; shared as usize],
+            scratch: Box::default(),
+            warps,
+            barriers: vec![Barrier::default(); 16],
+        }
     }
 
     pub(crate) fn has_exited(&self) -> bool {
@@ -80,16 +87,20 @@ impl Cta {
         around.block = self.block;
         let mut moved = false;
         for index in 0..self.warps.len() {
-            for _ in 0..TURN {
-                let warp = &self.warps[index];
-                if !warp.is_ready() {
-                    break;
-                }
+            let mut left = u64::from(TURN);
+            while left > 0 && self.warps[index].is_ready() {
                 moved = true;
-                let spent = Stopped { warp: warp.number, place: warp.place(), kind: FaultKind::Budget };
-                *budget = budget.checked_sub(1).ok_or(spent)?;
-                around.clock += 1;
-                if self.step(index, around, global)? {
+                let warp = &mut self.warps[index];
+                let (number, most) = (warp.number, left.min(*budget));
+                if most == 0 {
+                    return Err(Stopped { warp: number, place: warp.place(), kind: FaultKind::Budget });
+                }
+                let mut reach = Reach { global, shared: &mut self.shared, scratch: &mut self.scratch };
+                let (executed, event) = warp.run(around, &mut reach, most);
+                *budget -= executed;
+                left -= executed;
+                let event = event.map_err(|(place, kind)| Stopped { warp: number, place, kind })?;
+                if self.tell(index, event) {
                     break;
                 }
             }
@@ -119,13 +130,19 @@ impl Cta {
     ) -> Result<bool, Stopped> {
         let warp = &mut self.warps[index];
         let number = warp.number;
-        let mut reach = Reach { global, shared: &mut self.shared };
+        let mut reach = Reach { global, shared: &mut self.shared, scratch: &mut self.scratch };
         let event = warp.execute(around, &mut reach);
-        match event.map_err(|(place, kind)| Stopped { warp: number, place, kind })? {
+        let event = event.map_err(|(place, kind)| Stopped { warp: number, place, kind })?;
+        Ok(self.tell(index, event))
+    }
+
+    /// What an instruction of a warp means for the others; whether they should have a turn.
+    fn tell(&mut self, index: usize, event: Option<Event>) -> bool {
+        match event {
             // Who exits need not be waited for.
-            None if !self.warps[index].is_ready() && self.warps[index].has_exited() => self.complete(),
+            None if self.warps[index].has_exited() => self.complete(),
             None => {}
-            Some(Event::Yielded) => return Ok(true),
+            Some(Event::Yielded) => return true,
             Some(Event::Arrived { number, threads, arrival, held, active }) => {
                 let barrier = &mut self.barriers[usize::from(number) % 16];
                 barrier.threads += LANES as u32;
@@ -139,7 +156,7 @@ impl Cta {
                 self.complete();
             }
         }
-        Ok(false)
+        false
     }
 
     /// Barriers at which all have arrived let those go on who wait.

@@ -36,7 +36,7 @@ pub(crate) struct Kernel {
 
 /// A program whose variables have addresses.
 pub struct Loaded<'a> {
-    memory: &'a dyn Buffers,
+    memory: &'a (dyn Buffers + Sync),
     kernels: BTreeMap<String, Kernel>,
     variables: BTreeMap<String, u64>,
     constants: Vec<u8>,
@@ -90,7 +90,7 @@ impl<'a> Loaded<'a> {
     ///
     /// # Errors
     /// If there is not enough.
-    pub fn new(program: &Program, memory: &'a dyn Buffers) -> Result<Self, Refused> {
+    pub fn new(program: &Program, memory: &'a (dyn Buffers + Sync)) -> Result<Self, Refused> {
         let mut variables = BTreeMap::new();
         for (name, variable) in &program.variables {
             let none = |_| Refused::Memory(name.clone());
@@ -236,7 +236,7 @@ impl<'a> Loaded<'a> {
 pub(crate) struct Prepared<'a> {
     pub(crate) kernel: &'a Kernel,
     name: String,
-    pub(crate) memory: &'a dyn Buffers,
+    pub(crate) memory: &'a (dyn Buffers + Sync),
     banks: Banks,
     pub(crate) grid: [u32; 3],
     block: [u32; 3],
@@ -273,12 +273,17 @@ impl Prepared<'_> {
 }
 
 impl Kernel {
+    /// The instruction of a number.
+    pub(crate) fn step(&self, number: usize) -> Option<&Step> {
+        self.steps.get(number)
+    }
+
     /// When the instructions' results are there; none where nobody has measured that.
     fn schedule(&self) -> Option<Arc<Schedule>> {
         let latencies = sass::latency::table(90)?;
         let issues = self.words.iter().enumerate().map(|(index, &word)| {
             let instruction = sass::decode(sass::Arch::Sm90, word)?;
-            Some(Issue::of(&instruction, (index * WORD) as u64, latencies))
+            Some(Issue::of(&instruction, (index * WORD) as u64, latencies).into())
         });
         Some(Arc::new(Schedule { issues: issues.collect(), latencies }))
     }

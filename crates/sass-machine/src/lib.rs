@@ -23,6 +23,7 @@ mod decode;
 mod fault;
 mod grid;
 mod image;
+mod lanes;
 mod memory;
 mod operand;
 mod product;

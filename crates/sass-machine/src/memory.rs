@@ -1,8 +1,8 @@
 //! The memories of a thread: the device's, its CTA's, its own, and which of them an address is in.
 
 use crate::fault::FaultKind;
-use crate::registers::LANES;
-use crate::step::Space;
+use crate::registers::{LANES, lanes};
+use crate::step::{Scratch, Space};
 use crate::touched::Memory;
 use machine::memory::{Buffers, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
 
@@ -16,6 +16,7 @@ pub(crate) struct Local(Vec<Vec<u8>>);
 pub(crate) struct Reach<'a> {
     pub(crate) global: &'a dyn Buffers,
     pub(crate) shared: &'a mut [u8],
+    pub(crate) scratch: &'a mut Scratch,
 }
 
 /// A place in one of them.
@@ -33,6 +34,19 @@ fn spot(space: Space, address: u64) -> Spot {
         Space::Generic if within(SHARED_WINDOW) => Spot::Shared(address - SHARED_WINDOW),
         Space::Generic if within(LOCAL_WINDOW) => Spot::Local(address - LOCAL_WINDOW),
         Space::Generic | Space::Global => Spot::Global(address),
+    }
+}
+
+/// Lanes whose places are no farther apart, in bytes, are served with one look at memory.
+const NEAR: usize = 1024;
+
+/// The same for all of so many bytes, if they are in one memory that lanes have together.
+fn shared_spot(space: Space, address: u64, bytes: usize) -> Option<Spot> {
+    let last = address.checked_add(bytes as u64 - 1)?;
+    match (spot(space, address), spot(space, last)) {
+        (Spot::Global(at), Spot::Global(_)) => Some(Spot::Global(at)),
+        (Spot::Shared(at), Spot::Shared(_)) => Some(Spot::Shared(at)),
+        _ => None,
     }
 }
 
@@ -67,6 +81,75 @@ fn aligned(address: u64, bytes: usize) -> Result<(), FaultKind> {
 impl Local {
     pub(crate) fn new() -> Self {
         Self(vec![Vec::new(); LANES])
+    }
+
+    /// Reads bytes in a row that several lanes have asked for; `false` if some are not there, or not in one memory that lanes share.
+    pub(crate) fn load_row(&self, reach: &Reach<'_>, space: Space, address: u64, into: &mut [u8]) -> bool {
+        match shared_spot(space, address, into.len()) {
+            Some(Spot::Global(at)) => reach.global.read(at, into).is_ok(),
+            Some(Spot::Shared(at)) => {
+                let from = usize::try_from(at).ok().and_then(|at| reach.shared.get(at..)?.get(..into.len()));
+                from.map(|from| into.copy_from_slice(from)).is_some()
+            }
+            Some(Spot::Local(_)) | None => false,
+        }
+    }
+
+    /// Reads what lanes ask for, so many bytes each, if all of it lies near and is there.
+    pub(crate) fn load_near(
+        &self,
+        reach: &Reach<'_>,
+        space: Space,
+        places: &[u64; LANES],
+        bytes: usize,
+        active: u32,
+        into: &mut [u8],
+    ) -> bool {
+        let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
+        for lane in lanes(active) {
+            (low, high, bits) = (low.min(places[lane]), high.max(places[lane]), bits | places[lane]);
+        }
+        let length = high.saturating_sub(low).min(u64::from(u32::MAX)) as usize + bytes;
+        let is_aligned = bits.is_multiple_of(bytes as u64);
+        let mut copy = [0; NEAR];
+        let near: &[u8] = match shared_spot(space, low, length) {
+            Some(Spot::Shared(at)) if is_aligned => {
+                let found = usize::try_from(at).ok().and_then(|at| reach.shared.get(at..)?.get(..length));
+                let Some(found) = found else { return false };
+                found
+            }
+            Some(Spot::Global(at)) if is_aligned && length <= NEAR => {
+                if reach.global.read(at, &mut copy[..length]).is_err() {
+                    return false;
+                }
+                &copy
+            }
+            Some(Spot::Shared(_) | Spot::Global(_) | Spot::Local(_)) | None => return false,
+        };
+        for lane in lanes(active) {
+            let from = &near[(places[lane] - low) as usize..][..bytes];
+            into[lane * bytes..][..bytes].copy_from_slice(from);
+        }
+        true
+    }
+
+    /// Writes bytes in a row that several lanes have stored; `false`, and nothing written, where [`Local::load_row`] would say so.
+    pub(crate) fn store_row(
+        &mut self,
+        reach: &mut Reach<'_>,
+        space: Space,
+        address: u64,
+        from: &[u8],
+    ) -> bool {
+        match shared_spot(space, address, from.len()) {
+            Some(Spot::Global(at)) => reach.global.write(at, from).is_ok(),
+            Some(Spot::Shared(at)) => {
+                let start = usize::try_from(at).ok();
+                let into = start.and_then(|at| reach.shared.get_mut(at..)?.get_mut(..from.len()));
+                into.map(|into| into.copy_from_slice(from)).is_some()
+            }
+            Some(Spot::Local(_)) | None => false,
+        }
     }
 
     /// Reads memory for a lane.

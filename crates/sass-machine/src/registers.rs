@@ -1,8 +1,9 @@
 //! What a warp holds: planes of 32 lanes, uniform registers, predicates as masks, barriers of convergence.
 
 use crate::fault::FaultKind;
+use crate::lanes::{mask, spread};
 use crate::operand::{Half, Operand, Sign};
-use crate::step::{Kind, Place, Source};
+use crate::step::{Input, Kind, Place, Source};
 use sass::effects::Register;
 
 /// Lanes of a warp.
@@ -25,17 +26,28 @@ pub(crate) struct Banks {
 impl Banks {
     /// Bytes of a bank, as a number.
     pub(crate) fn read(&self, bank: u8, at: u64, bytes: u8) -> Result<u64, FaultKind> {
-        let memory = match bank {
-            0 => &self.launch,
-            3 => &self.module,
-            _ => &Vec::new(),
-        };
         let mut value = [0; 8];
         let missing = || FaultKind::Address { space: "constant", address: at, bytes: u32::from(bytes) };
         let start = usize::try_from(at).map_err(|_| missing())?;
-        let found = memory.get(start..).and_then(|rest| rest.get(..usize::from(bytes)));
+        let found = self.bank(bank).get(start..).and_then(|rest| rest.get(..usize::from(bytes)));
         value[..usize::from(bytes)].copy_from_slice(found.ok_or_else(missing)?);
         Ok(u64::from_le_bytes(value))
+    }
+
+    /// A word of a bank.
+    fn word(&self, bank: u8, at: u64) -> Result<u32, FaultKind> {
+        let rest = usize::try_from(at).ok().and_then(|at| self.bank(bank).get(at..));
+        let word = rest.and_then(<[u8]>::first_chunk);
+        let missing = FaultKind::Address { space: "constant", address: at, bytes: 4 };
+        word.map(|word| u32::from_le_bytes(*word)).ok_or(missing)
+    }
+
+    fn bank(&self, bank: u8) -> &[u8] {
+        match bank {
+            0 => &self.launch,
+            3 => &self.module,
+            _ => &[],
+        }
     }
 }
 
@@ -132,9 +144,26 @@ impl Registers {
             }
             // `.SIGN`: whether a register is negative.
             Operand::Register { number, .. } => {
-                (0..LANES).fold(0, |mask, lane| mask | (self.plane(number)[lane] >> 31) << lane)
+                let words = self.plane(number);
+                mask(|lane| words[lane] >> 31 == 1)
             }
             _ => 0,
+        }
+    }
+
+    /// A source of 32 bits in all lanes, most of which stand somewhere as they are.
+    #[inline(always)]
+    pub(crate) fn input<'a>(
+        &'a self,
+        input: &'a Input,
+        banks: &Banks,
+        active: u32,
+        scratch: &'a mut Plane,
+    ) -> Result<&'a Plane, FaultKind> {
+        match input {
+            Input::Register(number) => Ok(self.plane(*number)),
+            Input::Same(words) => Ok(words),
+            Input::Other(source) => self.word(source, banks, active, scratch),
         }
     }
 
@@ -163,20 +192,20 @@ impl Registers {
                 return Ok(scratch);
             }
             Operand::Constant { bank, register: RZ, uniform: URZ, offset, sign, half } => {
-                *scratch = splat(banks.read(bank, offset as u64, 4)? as u32);
+                *scratch = splat(banks.word(bank, offset as u64)?);
                 (sign, half)
             }
             Operand::Constant { bank, register, uniform, offset, sign, half } => {
                 for lane in lanes(active) {
                     let at = self.place_in_bank(register, uniform, offset, lane);
-                    scratch[lane] = banks.read(bank, at, 4)? as u32;
+                    scratch[lane] = banks.word(bank, at)?;
                 }
                 (sign, half)
             }
             Operand::Predicate { .. } | Operand::UniformPredicate { .. } => {
                 let mask = self.flags(source);
                 for lane in 0..LANES {
-                    scratch[lane] = mask >> lane & 1;
+                    scratch[lane] = spread(mask, lane) & 1;
                 }
                 return Ok(scratch);
             }
@@ -200,8 +229,8 @@ impl Registers {
         source: &Source,
         banks: &Banks,
         active: u32,
-    ) -> Result<[u64; LANES], FaultKind> {
-        let mut values = [0; LANES];
+        values: &mut [u64; LANES],
+    ) -> Result<(), FaultKind> {
         match (source.operand, source.kind) {
             (Operand::Register { number, sign, half: Half::Both }, Kind::Wide | Kind::Double) => {
                 let (low, high) = (self.plane(number), self.plane(number.saturating_add(1)));
@@ -212,13 +241,6 @@ impl Registers {
                     values.iter_mut().for_each(|value| *value = signed(*value, source.kind, sign));
                 }
             }
-            (_, Kind::Term) => {
-                let mut plain = Source { kind: Kind::Word, ..*source };
-                let sign = plain.operand.take_sign();
-                let mut scratch = [0; LANES];
-                let words = self.word(&plain, banks, active, &mut scratch)?;
-                (0..LANES).for_each(|lane| values[lane] = signed(u64::from(words[lane]), Kind::Term, sign));
-            }
             (_, Kind::Wide | Kind::Double) => {
                 for lane in lanes(active) {
                     values[lane] = self.read(source, banks, lane)?;
@@ -226,7 +248,7 @@ impl Registers {
             }
             (_, Kind::Flag) => {
                 let mask = self.flags(source);
-                (0..LANES).for_each(|lane| values[lane] = u64::from(mask >> lane & 1));
+                (0..LANES).for_each(|lane| values[lane] = u64::from(spread(mask, lane) & 1));
             }
             (_, Kind::Word | Kind::Single | Kind::Packed) => {
                 let mut scratch = [0; LANES];
@@ -234,7 +256,7 @@ impl Registers {
                 (0..LANES).for_each(|lane| values[lane] = u64::from(words[lane]));
             }
         }
-        Ok(values)
+        Ok(())
     }
 
     /// A source's value in a lane, up to 64 bits.
@@ -334,9 +356,8 @@ impl Registers {
                     return;
                 }
                 for lane in 0..LANES {
-                    if active >> lane & 1 == 1 {
-                        register[lane] = words[lane];
-                    }
+                    let taken = spread(active, lane);
+                    register[lane] = register[lane] & !taken | words[lane] & taken;
                 }
             }
             Place::Uniform(number, _) => self.set_uniform(number, words[0]),
@@ -347,21 +368,24 @@ impl Registers {
     /// Writes values of active lanes, up to 64 bits each.
     pub(crate) fn set_values(&mut self, place: Place, active: u32, values: &[u64; LANES]) {
         match place {
-            Place::Registers(number, count) | Place::Uniform(number, count) => {
+            Place::Registers(number, count) => {
                 for word in 0..count.min(2) {
-                    let words = std::array::from_fn(|lane| (values[lane] >> (32 * word)) as u32);
-                    let number = number.saturating_add(word);
-                    let one = if place.is_uniform() {
-                        Place::Uniform(number, 1)
-                    } else {
-                        Place::Registers(number, 1)
-                    };
-                    self.set_plane(one, active, &words);
+                    let Some(register) = self.writable(number.saturating_add(word)) else { return };
+                    for lane in 0..LANES {
+                        let taken = spread(active, lane);
+                        register[lane] =
+                            register[lane] & !taken | (values[lane] >> (32 * word)) as u32 & taken;
+                    }
                 }
             }
+            Place::Uniform(number, count) => {
+                for word in 0..count.min(2) {
+                    self.set_uniform(number.saturating_add(word), (values[0] >> (32 * word)) as u32);
+                }
+            }
+            Place::Predicate(number) | Place::UniformPredicate(number) if number >= PT => {}
             Place::Predicate(_) | Place::UniformPredicate(_) => {
-                let mask = (0..LANES).fold(0, |mask, lane| mask | ((values[lane] as u32) & 1) << lane);
-                self.set_mask(place, active, mask);
+                self.set_mask(place, active, mask(|lane| values[lane] & 1 == 1));
             }
         }
     }
@@ -411,7 +435,7 @@ fn signed(value: u64, kind: Kind, sign: Sign) -> u64 {
         Kind::Single => 1 << 31,
         Kind::Double => 1 << 63,
         Kind::Packed => 0x8000_8000,
-        Kind::Word | Kind::Term | Kind::Wide | Kind::Flag => 0,
+        Kind::Word | Kind::Wide | Kind::Flag => 0,
     };
     // A NaN of double precision keeps its sign.
     if kind == Kind::Double && f64::from_bits(value).is_nan() {
@@ -429,7 +453,6 @@ fn signed(value: u64, kind: Kind, sign: Sign) -> u64 {
     };
     match (sign.negated, kind) {
         (false, _) => value,
-        (true, Kind::Term) => (!value & low) + 1,
         (true, Kind::Wide) => value.wrapping_neg(),
         (true, _) => value.wrapping_neg() & low,
     }

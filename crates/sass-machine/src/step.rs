@@ -1,6 +1,6 @@
 //! An instruction, ready to be executed.
 
-use crate::operand::{Operand, Special};
+use crate::operand::{Half, Operand, Sign, Special};
 use crate::registers::{LANES, Plane};
 use ir::instruction::ShflMode;
 
@@ -9,8 +9,6 @@ use ir::instruction::ShflMode;
 pub(crate) enum Kind {
     /// 32 bits; `-` is the two's complement.
     Word,
-    /// 32 bits as a term of a sum with carry: `-` adds the complement and one, which carries where the word is zero.
-    Term,
     /// A pair of registers, 64 bits.
     Wide,
     /// A single-precision number: `-` and `||` are its sign bit's.
@@ -48,31 +46,88 @@ impl Place {
     }
 }
 
-/// Three words to one, in all lanes at once.
-pub(crate) type Words = Box<dyn Fn(&Plane, &Plane, &Plane, &mut Plane) + Send + Sync>;
-/// The lanes in which something holds of two words.
-pub(crate) type Test = Box<dyn Fn(&Plane, &Plane) -> u32 + Send + Sync>;
-/// What lanes compute from their sources: sources to results, in their orders.
-pub(crate) type Lanes = Box<dyn Fn(&[[u64; LANES]], &mut [[u64; LANES]]) + Send + Sync>;
-
 /// Sources and results of a computation, at most.
 pub(crate) const MOST_SOURCES: usize = 6;
 pub(crate) const MOST_PLACES: usize = 3;
 
+/// What a computation of up to 64 bits is given, source by source, and what comes out.
+pub(crate) type Given = [[u64; LANES]; MOST_SOURCES];
+pub(crate) type Results = [[u64; LANES]; MOST_PLACES];
+
+/// A source of 32 bits.
+pub(crate) enum Input {
+    /// A register as it is.
+    Register(u8),
+    /// One word in all lanes.
+    Same(Box<Plane>),
+    Other(Source),
+}
+
+impl From<Source> for Input {
+    fn from(source: Source) -> Self {
+        match source.operand {
+            Operand::Register { number, sign, half }
+                if sign == Sign::default() && half == Half::Both && source.kind != Kind::Flag =>
+            {
+                Self::Register(number)
+            }
+            Operand::Immediate(word) if source.kind != Kind::Flag => Self::Same(Box::new([word; LANES])),
+            _ => Self::Other(source),
+        }
+    }
+}
+
+/// Three words to one, in all lanes at once.
+pub(crate) type Words = Box<dyn Fn([&Plane; 3], &mut Plane) + Send + Sync>;
+/// The lanes in which something holds of two words.
+pub(crate) type Test = Box<dyn Fn([&Plane; 2]) -> u32 + Send + Sync>;
+/// Three words and two carries, as masks of lanes, to a word; the lanes in which the sum carries once, and twice.
+pub(crate) type Sum = Box<dyn Fn([&Plane; 3], [u32; 2], &mut Plane) -> [u32; 2] + Send + Sync>;
+/// What lanes compute from their sources: sources to results, in their orders.
+pub(crate) type Lanes = Box<dyn Fn(&Given, &mut Results) + Send + Sync>;
+
+/// Where operands and results lie while an instruction is executed.
+pub(crate) struct Scratch {
+    pub(crate) words: [Plane; 3],
+    pub(crate) to: Plane,
+    pub(crate) given: Given,
+    pub(crate) results: Results,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        let wide = [0; LANES];
+        Self {
+            words: [[0; LANES]; 3],
+            to: [0; LANES],
+            given: [wide; MOST_SOURCES],
+            results: [wide; MOST_PLACES],
+        }
+    }
+}
+
 /// A computation.
 pub(crate) enum Compute {
     Words {
-        sources: [Source; 3],
+        sources: [Input; 3],
         place: Place,
         function: Words,
     },
     /// Two predicates: the truth and its opposite, each joined with a third one.
     Test {
-        sources: [Source; 2],
+        sources: [Input; 2],
         places: [Place; 2],
         with: Source,
         join: fn(u32, u32) -> u32,
         function: Test,
+    },
+    /// A sum whose carries come from predicates and go to predicates.
+    Sum {
+        sources: [Input; 3],
+        carries: [Option<Source>; 2],
+        place: Place,
+        flags: [Place; 2],
+        function: Sum,
     },
     /// Anything else, up to 64 bits a source and a result.
     Lanes {
@@ -161,6 +216,20 @@ pub(crate) enum Access {
         /// None for the shared memory of another CTA, where no address here is.
         space: Option<Space>,
     },
+}
+
+impl Access {
+    /// Which memory it may touch, if that is none of constants.
+    pub(crate) fn space(&self) -> Option<Space> {
+        match self {
+            Self::Load { address, .. }
+            | Self::Store { address, .. }
+            | Self::Atomic { address, .. }
+            | Self::Exchange { address, .. }
+            | Self::Matrices { address, .. } => Some(address.space),
+            Self::Constant { .. } | Self::Which { .. } => None,
+        }
+    }
 }
 
 /// What a vote asks.

@@ -12,10 +12,24 @@ use sass::latency::{Class, Consumer, Latencies};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// An instruction, with the registers that it reads and writes in a row.
+pub(crate) struct Planned {
+    issue: Issue,
+    reads: Vec<Register>,
+    writes: Vec<Register>,
+}
+
+impl From<Issue> for Planned {
+    fn from(issue: Issue) -> Self {
+        let [reads, writes] = [issue.effects.reads, issue.effects.writes].map(|set| set.iter().collect());
+        Self { issue, reads, writes }
+    }
+}
+
 /// What is known of the instructions of a kernel.
 pub(crate) struct Schedule {
     /// None for a word that is no instruction.
-    pub(crate) issues: Vec<Option<Issue>>,
+    pub(crate) issues: Vec<Option<Planned>>,
     pub(crate) latencies: &'static Latencies,
 }
 
@@ -115,7 +129,7 @@ impl Timing {
     /// Gives an instruction that is issued what is there for it.
     pub(crate) fn before(&mut self, place: usize, registers: &mut Registers) {
         let schedule = Arc::clone(&self.schedule);
-        let Some(Some(issue)) = schedule.issues.get(place) else { return };
+        let Some(Some(Planned { issue, reads, writes })) = schedule.issues.get(place) else { return };
         for &(board, left) in issue.waits() {
             let now = self.now;
             let seen = self.boards[board].iter().filter(|(issued, _)| issued + SEEN <= now);
@@ -131,9 +145,9 @@ impl Timing {
             found.insert((offset, on, message));
         });
         self.before.clear();
-        self.before.extend(issue.effects.writes.iter().map(|register| (register, registers.get(register))));
+        self.before.extend(writes.iter().map(|&register| (register, registers.get(register))));
         self.given.clear();
-        for register in issue.effects.reads.iter() {
+        for &register in reads {
             let (reader, late) = (issue.consumer(register), u64::from(issue.late(register)));
             let writes = self.writes.iter().rev().filter(|write| write.register == register);
             let missed = writes.take_while(|it| !it.is_there(self.now, reader, late, schedule.latencies));
@@ -200,7 +214,7 @@ impl Timing {
     /// Puts back the newest values, and notes what an instruction has written in these lanes.
     pub(crate) fn after(&mut self, place: usize, active: u32, registers: &mut Registers) {
         let schedule = Arc::clone(&self.schedule);
-        let Some(Some(issue)) = schedule.issues.get(place) else { return };
+        let Some(Some(Planned { issue, .. })) = schedule.issues.get(place) else { return };
         for (register, newest) in self.given.drain(..) {
             let written = issue.effects.writes.contains(register).then(|| registers.get(register));
             registers.put(register, &newest, u32::MAX);

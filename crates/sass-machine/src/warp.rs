@@ -8,7 +8,7 @@ use crate::fault::FaultKind;
 use crate::memory::{Local, Reach};
 use crate::operand::Special;
 use crate::registers::{Banks, LANES, Registers, lanes};
-use crate::step::{Action, Arrival, Compute, MOST_PLACES, MOST_SOURCES, Place, Source, Step};
+use crate::step::{Action, Arrival, Compute, Place, Scratch, Source, Step};
 use crate::timing::Timing;
 use crate::touched::Touched;
 use crate::{access, collective};
@@ -111,7 +111,7 @@ impl Warp {
     }
 
     pub(crate) fn has_exited(&self) -> bool {
-        self.states.iter().all(|&state| state == State::Exited)
+        self.ready == 0 && self.states.iter().all(|&state| state == State::Exited)
     }
 
     pub(crate) fn is_ready(&self) -> bool {
@@ -222,10 +222,29 @@ impl Warp {
         }
     }
 
+    /// Executes instructions for the lanes whose turn it is, so many at most, until the CTA has to know of one or no lane can go on; how
+    /// many they were, and how the last one ended.
+    pub(crate) fn run(
+        &mut self,
+        around: &mut Around<'_>,
+        reach: &mut Reach<'_>,
+        most: u64,
+    ) -> (u64, Result<Option<Event>, (usize, FaultKind)>) {
+        for executed in 1..=most {
+            around.clock += 1;
+            match self.execute(around, reach) {
+                Ok(None) if self.ready != 0 => {}
+                ended => return (executed, ended),
+            }
+        }
+        (most, Ok(None))
+    }
+
     /// Executes one instruction for the lanes whose turn it is.
     ///
     /// # Errors
     /// With the instruction's number.
+    #[inline]
     pub(crate) fn execute(
         &mut self,
         around: &Around<'_>,
@@ -233,11 +252,35 @@ impl Warp {
     ) -> Result<Option<Event>, (usize, FaultKind)> {
         let Some(place) = self.next() else { return Ok(None) };
         let step = around.steps.get(place).ok_or((place, FaultKind::OutsideOfCode))?;
+        if self.timing.is_some() {
+            return self.execute_timed(step, place, around, reach);
+        }
+        self.clock = around.clock;
+        let active = self.active(step);
+        self.place += 1;
+        if active == 0 {
+            return Ok(None);
+        }
+        if let Action::Compute(compute) = &step.action {
+            let computed = self.compute(compute, active, around.banks, reach.scratch);
+            return computed.map(|()| None).map_err(|kind| (place, kind));
+        }
+        self.act(&step.action, active, place, around, reach).map_err(|kind| (place, kind))
+    }
+
+    /// The same where control codes are honoured.
+    fn execute_timed(
+        &mut self,
+        step: &Step,
+        place: usize,
+        around: &Around<'_>,
+        reach: &mut Reach<'_>,
+    ) -> Result<Option<Event>, (usize, FaultKind)> {
         let mut timing = self.timing.take();
         if let Some(timing) = &mut timing {
             timing.before(place, &mut self.registers);
+            self.clock = timing.now();
         }
-        self.clock = timing.as_ref().map_or(around.clock, |timing| timing.now());
         let active = self.active(step);
         self.place += 1;
         let result = if active == 0 {
@@ -261,7 +304,7 @@ impl Warp {
         reach: &mut Reach<'_>,
     ) -> Result<Option<Event>, FaultKind> {
         match action {
-            Action::Compute(compute) => self.compute(compute, active, around.banks)?,
+            Action::Compute(compute) => self.compute(compute, active, around.banks, reach.scratch)?,
             Action::Special(special, to) => {
                 let mut values = [0; LANES];
                 (0..LANES).for_each(|lane| values[lane] = self.special(*special, lane, around));
@@ -300,7 +343,11 @@ impl Warp {
             Action::Branch { target, flags, any } => {
                 let carried = if *any { self.running } else { active };
                 let taken = flags.iter().fold(carried, |mask, flag| mask & self.registers.flags(flag));
-                self.branch(taken, |_, _| *target);
+                if taken == self.ready {
+                    self.place = *target;
+                } else {
+                    self.branch(taken, |_, _| *target);
+                }
             }
             Action::Indirect { base, register, uniform } => {
                 let (base, register) = (*base, *register);
@@ -490,37 +537,53 @@ impl Warp {
         }
     }
 
-    fn compute(&mut self, compute: &Compute, active: u32, banks: &Banks) -> Result<(), FaultKind> {
+    fn compute(
+        &mut self,
+        compute: &Compute,
+        active: u32,
+        banks: &Banks,
+        scratch: &mut Scratch,
+    ) -> Result<(), FaultKind> {
+        let Scratch { words: [first, second, third], to, given, results } = scratch;
         match compute {
             Compute::Words { sources: [a, b, c], place, function } => {
-                let (mut first, mut second, mut third) = ([0; LANES], [0; LANES], [0; LANES]);
-                let mut to = [0; LANES];
-                function(
-                    self.registers.word(a, banks, active, &mut first)?,
-                    self.registers.word(b, banks, active, &mut second)?,
-                    self.registers.word(c, banks, active, &mut third)?,
-                    &mut to,
-                );
-                self.registers.set_plane(*place, active, &to);
+                let given = [
+                    self.registers.input(a, banks, active, first)?,
+                    self.registers.input(b, banks, active, second)?,
+                    self.registers.input(c, banks, active, third)?,
+                ];
+                function(given, to);
+                self.registers.set_plane(*place, active, to);
             }
             Compute::Test { sources: [a, b], places: [p, q], with, join, function } => {
-                let (mut first, mut second) = ([0; LANES], [0; LANES]);
-                let holds = function(
-                    self.registers.word(a, banks, active, &mut first)?,
-                    self.registers.word(b, banks, active, &mut second)?,
-                );
+                let holds = function([
+                    self.registers.input(a, banks, active, first)?,
+                    self.registers.input(b, banks, active, second)?,
+                ]);
                 let with = self.registers.flags(with);
                 self.registers.set_mask(*p, active, join(holds, with));
                 self.registers.set_mask(*q, active, join(!holds, with));
             }
-            Compute::Lanes { sources, places, function } => {
-                let mut from = [[0; LANES]; MOST_SOURCES];
-                for (values, source) in from.iter_mut().zip(sources) {
-                    *values = self.registers.values(source, banks, active)?;
+            Compute::Sum { sources: [a, b, c], carries, place, flags, function } => {
+                let words = [
+                    self.registers.input(a, banks, active, first)?,
+                    self.registers.input(b, banks, active, second)?,
+                    self.registers.input(c, banks, active, third)?,
+                ];
+                let carries =
+                    carries.each_ref().map(|it| it.as_ref().map_or(0, |it| self.registers.flags(it)));
+                let carried = function(words, carries, to);
+                self.registers.set_plane(*place, active, to);
+                for (&flag, mask) in flags.iter().zip(carried) {
+                    self.registers.set_mask(flag, active, mask);
                 }
-                let mut to = [[0; LANES]; MOST_PLACES];
-                function(&from[..sources.len()], &mut to[..places.len()]);
-                for (&place, values) in places.iter().zip(&to) {
+            }
+            Compute::Lanes { sources, places, function } => {
+                for (values, source) in given.iter_mut().zip(sources) {
+                    self.registers.values(source, banks, active, values)?;
+                }
+                function(given, results);
+                for (&place, values) in places.iter().zip(&*results) {
                     self.registers.set_values(place, active, values);
                 }
             }

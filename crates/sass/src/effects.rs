@@ -34,6 +34,16 @@ impl std::fmt::Display for Register {
     }
 }
 
+/// The bits of a set, one after the other.
+fn bits(mut set: u128) -> impl Iterator<Item = u8> {
+    std::iter::from_fn(move || {
+        let at = set.trailing_zeros();
+        let found = (set != 0).then_some(at as u8);
+        set &= set.wrapping_sub(1);
+        found
+    })
+}
+
 impl Registers {
     /// Adds one.
     pub fn insert(&mut self, register: Register) {
@@ -64,15 +74,13 @@ impl Registers {
 
     /// One after the other.
     pub fn iter(self) -> impl Iterator<Item = Register> {
-        let vector = (0..255).filter(move |&at: &u8| self.vector[usize::from(at / 64)] >> (at % 64) & 1 == 1);
-        let uniform = (0..128).filter(move |at| self.uniform >> at & 1 == 1);
-        let predicates = (0..7).filter(move |at| self.predicates >> at & 1 == 1);
-        let uniform_predicates = (0..7).filter(move |at| self.predicates >> (8 + at) & 1 == 1);
-        vector
-            .map(Register::Vector)
-            .chain(uniform.map(Register::Uniform))
-            .chain(predicates.map(Register::Predicate))
-            .chain(uniform_predicates.map(Register::UniformPredicate))
+        let vector = self.vector.into_iter().zip([0, 64, 128, 192]);
+        let vector = vector.flat_map(|(word, first)| bits(word.into()).map(move |at| first + at));
+        let predicates = bits(u128::from(self.predicates)).map(|at| match at {
+            0..8 => Register::Predicate(at),
+            _ => Register::UniformPredicate(at - 8),
+        });
+        vector.map(Register::Vector).chain(bits(self.uniform).map(Register::Uniform)).chain(predicates)
     }
 
     /// Those of both.

@@ -5,6 +5,7 @@ use machine::{Device as Memory, DeviceOptions, Profile};
 use sass_machine::{Launch, Loaded, Program};
 use sim::{Device, simulate};
 use std::hint::black_box;
+use std::num::NonZeroUsize;
 
 /// Arithmetic, accesses to shared memory with and without conflicts, loads and stores of words in a row: what stands in a loop.
 const LOOPS: [(&str, &[&str]); 3] = [
@@ -68,6 +69,7 @@ fn speed(criterion: &mut Criterion) {
     let device = Device::named("h100").expect("a device that comes along");
     let memory = Memory::new(Profile::default(), DeviceOptions::default()).expect("a device");
     let out = memory.memory().allocate(u64::from(ROUNDS + 1) * 0x1000).expect("memory");
+    let host = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let mut group = criterion.benchmark_group("model");
     for (name, lines) in LOOPS {
         let source = ptx::source::Source::new(name, kernel(lines));
@@ -83,9 +85,13 @@ fn speed(criterion: &mut Criterion) {
             budget: u64::MAX,
             timed: false,
         };
-        let run = || simulate(&loaded, &launch, &device).expect("it is modelled").counters.instructions;
-        group.sample_size(10).throughput(Throughput::Elements(run()));
-        group.bench_function(name, |bencher| bencher.iter(|| black_box(run())));
+        for threads in [1, 2, 4, 8, 16].into_iter().filter_map(NonZeroUsize::new).filter(|&it| it <= host) {
+            let run = || {
+                simulate(&loaded, &launch, &device, threads).expect("it is modelled").counters.instructions
+            };
+            group.sample_size(10).throughput(Throughput::Elements(run()));
+            group.bench_function(format!("{name}/{threads}"), |bencher| bencher.iter(|| black_box(run())));
+        }
     }
     group.finish();
 }

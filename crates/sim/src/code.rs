@@ -5,7 +5,7 @@ use sass::effects::Register;
 use sass::hazards::Issue;
 use sass::latency::Class;
 use sass::{Arch, Control, Instruction};
-use sass_machine::BYTES;
+use sass_machine::{BYTES, Grid};
 
 /// A launch that cannot be modelled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,14 +51,16 @@ pub(crate) struct Code {
     pub(crate) holds: bool,
     /// Its access goes around the L1.
     pub(crate) is_strong: bool,
+    /// It may touch what all SMs have together.
+    pub(crate) leaves: bool,
 }
 
 /// The kernel's instructions; none for a word that is none, which faults where it is executed.
-pub(crate) fn of(words: &[u128], device: &Device) -> Result<Vec<Option<Code>>, Unmodelled> {
+pub(crate) fn of(grid: &Grid<'_>, device: &Device) -> Result<Vec<Option<Code>>, Unmodelled> {
     let latencies = sass::latency::table(90).ok_or(Unmodelled::Latencies)?;
     let banks = device.parameters.banks;
     let mut kept: Vec<(usize, Register)> = Vec::new();
-    words
+    grid.words()
         .iter()
         .enumerate()
         .map(|(index, &word)| {
@@ -88,6 +90,7 @@ pub(crate) fn of(words: &[u128], device: &Device) -> Result<Vec<Option<Code>>, U
                 dispatch: group.dispatch.max(conflicts * device.parameters.bank_conflict),
                 holds: !matches!(issue.class, Some(Class::Fixed(_))),
                 is_strong: head.contains(".STRONG"),
+                leaves: grid.leaves_the_sm(index),
             }))
         })
         .collect()

@@ -94,6 +94,13 @@ pub struct Line {
 }
 
 impl Line {
+    /// Adds what another one has counted.
+    pub(crate) fn add_all(&mut self, other: &Self) {
+        self.warps += other.warps;
+        self.threads += other.threads;
+        self.stalls.add_all(&other.stalls);
+    }
+
     /// What all of a launch would count, of which so many CTAs were executed.
     pub(crate) fn extrapolate(&mut self, all: u64, executed: u64) {
         let scale = |count: &mut u64| *count = scaled(*count, all, executed);
@@ -161,6 +168,17 @@ pub struct Counters {
 impl Counters {
     /// What all of a launch would count, of which so many CTAs were executed.
     pub(crate) fn extrapolate(&mut self, all: u64, executed: u64) {
+        self.counts().for_each(|count| *count = scaled(*count, all, executed));
+    }
+
+    /// Adds what another one has counted.
+    pub(crate) fn add_all(&mut self, other: &Self) {
+        let mut other = other.clone();
+        self.counts().zip(other.counts()).for_each(|(own, other)| *own += *other);
+    }
+
+    /// All that is counted while CTAs are executed.
+    fn counts(&mut self) -> impl Iterator<Item = &mut u64> {
         let Self {
             instructions,
             threads,
@@ -183,16 +201,14 @@ impl Counters {
             shared_store,
             load_conflicts,
             store_conflicts,
-            // All of them already.
+            // Known before.
             ctas: _,
         } = self;
         let executions = [instructions, threads, active, resident];
         let l1 = [global_load, global_store, global_atomic, local_load, local_store, l1_hit, load_requests];
         let behind = [l2_read, l2_read_hit, l2_write, l2_atomic, dram_read, dram_write];
         let shared = [shared_load, shared_store, load_conflicts, store_conflicts];
-        for count in executions.into_iter().chain(l1).chain(behind).chain(shared) {
-            *count = scaled(*count, all, executed);
-        }
+        executions.into_iter().chain(l1).chain(behind).chain(shared)
     }
 
     /// A sector at the L1.

@@ -5,7 +5,7 @@
 //! devices/NAME.toml ──device──▶ Device      cubin ──sass_machine──▶ Grid
 //!                                  │           │ code: pipes, control codes, scoreboards of each instruction
 //!                                  ▼           ▼
-//!                               model: SMs in the order of time; placement of CTAs
+//!                               model: what SMs notice of one another in the order of time; placement of CTAs
 //!                                  │
 //!                     sm: sub-cores ──▶ warp: what its next instruction waits for
 //!                      │  │       └──▶ fetch
@@ -16,12 +16,14 @@
 //! ```
 //!
 //! The warp's instruction is executed when it is issued, so that results and cycles are of one run. Time is a whole number of cycles. What
-//! an instruction waits for is known when the one before it has been issued; cycles in which nothing can be issued are skipped. SMs are
-//! taken in the order of time, and of their numbers: the same launch gives the same cycles.
+//! an instruction waits for is known when the one before it has been issued; cycles in which nothing can be issued are skipped. SMs go on alone,
+//! on several threads of the host, up to what others notice; that is done in the order of time, and of their numbers: the same launch gives
+//! the same cycles.
 
 mod advice;
 mod code;
 mod counters;
+mod crew;
 mod device;
 mod fetch;
 mod memory;

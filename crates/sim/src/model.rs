@@ -1,13 +1,17 @@
 //! A launch from its beginning to its end: CTAs to SMs, SMs in the order of time.
 
 use crate::code::{self, Unmodelled};
-use crate::counters::{Counters, Line};
+use crate::counters::Counters;
+use crate::crew::{self, Crew};
 use crate::device::{Device, Parameters};
 use crate::memory::{Rate, Shared};
 use crate::placement::{self, Occupancy};
 use crate::report::{Report, Span};
-use crate::sm::{Ended, Kernel, NEVER, Sm, World};
+use crate::sm::{Ended, Halt, Kernel, NEVER, Sm, Tally, World};
 use sass_machine::{Fault, Launch, Loaded};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 /// Why a launch has no cycles.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,12 +36,17 @@ fn l1(of: &Parameters, used: u64) -> u64 {
     of.l1_and_shared.saturating_sub(carved.unwrap_or(of.shared))
 }
 
-/// Executes a launch, and counts its cycles.
+/// Executes a launch, and counts its cycles: the same on however many host threads.
 ///
 /// # Errors
 /// If the kernel is not there or has what the device's file says nothing of; if it faults; if it takes more instructions than it may.
-pub fn simulate(loaded: &Loaded<'_>, launch: &Launch<'_>, device: &Device) -> Result<Report, Failure> {
-    execute(loaded, launch, device, u64::MAX)
+pub fn simulate(
+    loaded: &Loaded<'_>,
+    launch: &Launch<'_>,
+    device: &Device,
+    threads: NonZeroUsize,
+) -> Result<Report, Failure> {
+    execute(loaded, launch, device, threads, u64::MAX)
 }
 
 /// Executes the first CTAs of a launch, so many that all places of the device have had one so many times, at least three, and says what all of
@@ -49,35 +58,56 @@ pub fn sample(
     loaded: &Loaded<'_>,
     launch: &Launch<'_>,
     device: &Device,
+    threads: NonZeroUsize,
     waves: u64,
 ) -> Result<Report, Failure> {
-    execute(loaded, launch, device, waves.max(3))
+    execute(loaded, launch, device, threads, waves.max(3))
 }
 
-fn execute(loaded: &Loaded<'_>, launch: &Launch<'_>, device: &Device, waves: u64) -> Result<Report, Failure> {
+fn execute(
+    loaded: &Loaded<'_>,
+    launch: &Launch<'_>,
+    device: &Device,
+    threads: NonZeroUsize,
+    waves: u64,
+) -> Result<Report, Failure> {
     let missing = || Unmodelled::Kernel(launch.kernel.to_owned());
     let grid = loaded.choose(launch).ok_or_else(missing)??;
-    let code = code::of(grid.words(), device)?;
-    let occupancy = Occupancy::of(&grid, &device.parameters);
+    let code = code::of(&grid, device)?;
+    let of = &device.parameters;
+    let occupancy = Occupancy::of(&grid, of);
     if occupancy.ctas == 0 {
         return Err(Unmodelled::Resources(occupancy.limit()).into());
     }
     let kernel = Kernel { grid: &grid, device, code: &code };
-    let wave = device.parameters.sms * occupancy.ctas;
-    let mut run = Run::new(&kernel, &occupancy);
-    run.last = run.last.min(waves.saturating_mul(wave));
-    let executed = run.last;
+    let wave = of.sms * occupancy.ctas;
+    let executed = grid.count().min(waves.saturating_mul(wave));
+    let at_once = occupancy.ctas.min(grid.count().div_ceil(of.sms));
+    let l1 = l1(of, occupancy.shared * at_once);
+    let threads = threads.get().min(of.sms as usize);
+    let sm = |number| Mutex::new(Sm::new(number as u32, &kernel, occupancy.ctas as usize, l1));
+    let sms = Sms {
+        kernel: &kernel,
+        all: (0..of.sms).map(sm).collect(),
+        ready: RwLock::default(),
+        until: AtomicU64::new(0),
+        taken: AtomicUsize::new(0),
+        tallies: (0..threads).map(|_| Mutex::new(Tally::new(code.len()))).collect(),
+    };
+    let mut run = Run::new(&sms, executed);
     run.first_wave(occupancy.ctas);
-    let cycles = run.finish(launch.budget)?;
-    let Run { world, spans, .. } = run;
-    let World { counters, lines, .. } = world;
+    let cycles = crew::with(threads, &|thread| sms.advance(thread), |crew| run.finish(crew, launch.budget))?;
+    let Run { spans, active, .. } = run;
+    let mut all = Tally::new(code.len());
+    sms.tallies.iter().for_each(|tally| all.add_all(&lock(tally)));
+    let Tally { counters, lines } = all;
     let mut report = Report {
         kernel: launch.kernel.to_owned(),
         grid: launch.grid,
         block: launch.block,
         cycles,
         sampled: None,
-        counters,
+        counters: Counters { ctas: grid.count(), active, ..counters },
         lines,
         spans,
         occupancy,
@@ -104,13 +134,62 @@ fn extrapolate(report: &mut Report, executed: u64, all: u64, wave: u64) {
     report.lines.iter_mut().for_each(|line| line.extrapolate(all, executed));
 }
 
-/// A launch under way.
-struct Run<'a> {
+/// Cycles that SMs may be ahead of one another.
+const AHEAD: u64 = 4096;
+/// With fewer SMs in a round, calling the others takes longer than doing their work.
+const FEW: usize = 6;
+
+/// What the host threads have together.
+struct Sms<'a> {
     kernel: &'a Kernel<'a>,
+    /// Each is one thread's at a time.
+    all: Vec<Mutex<Sm>>,
+    /// Those that can go on, up to which cycle, and how many have been taken.
+    ready: RwLock<Vec<usize>>,
+    until: AtomicU64,
+    taken: AtomicUsize,
+    /// What each thread has counted.
+    tallies: Vec<Mutex<Tally>>,
+}
+
+/// What a lock guards is whole after a panic too: nobody looks at it any more.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Sms<'_> {
+    /// A thread's part of a round: SMs go on, each alone, until they halt.
+    fn advance(&self, thread: usize) {
+        let mut tally = lock(&self.tallies[thread]);
+        let ready = self.ready.read().unwrap_or_else(PoisonError::into_inner);
+        let until = self.until.load(Ordering::Relaxed);
+        while let Some(&sm) = ready.get(self.taken.fetch_add(1, Ordering::Relaxed)) {
+            lock(&self.all[sm]).advance(self.kernel, &mut tally, until);
+        }
+    }
+
+    /// A round for these SMs.
+    fn round(&self, crew: &Crew<'_>, sms: &mut Vec<usize>, until: u64) {
+        let few = sms.len() < FEW;
+        std::mem::swap(&mut *self.ready.write().unwrap_or_else(PoisonError::into_inner), sms);
+        self.until.store(until, Ordering::Relaxed);
+        self.taken.store(0, Ordering::Relaxed);
+        if few || crew.threads() == 1 {
+            self.advance(0)
+        } else {
+            crew.round()
+        }
+        std::mem::swap(&mut *self.ready.write().unwrap_or_else(PoisonError::into_inner), sms);
+    }
+}
+
+/// A launch under way: what is done in the order of time.
+struct Run<'a> {
+    sms: &'a Sms<'a>,
     world: World,
-    sms: Vec<Sm>,
-    /// When each SM has something to do, or [`NEVER`]. All are looked at for the next cycle in which any has, which most have together.
-    due: Vec<u64>,
+    /// For each SM when it has halted, or, if it has not, when it has something to do.
+    halts: Vec<u64>,
+    dues: Vec<u64>,
     /// Since when each SM has had a CTA.
     busy: Vec<Option<u64>>,
     /// The CTA that begins next, the one behind the last that does, and how fast they do.
@@ -118,90 +197,115 @@ struct Run<'a> {
     last: u64,
     placed: Rate,
     spans: Vec<Span>,
+    active: u64,
 }
 
 impl<'a> Run<'a> {
-    fn new(kernel: &'a Kernel<'a>, occupancy: &Occupancy) -> Self {
-        let device = &kernel.device.parameters;
-        let sms = device.sms as usize;
-        let count = kernel.grid.count();
-        let places = occupancy.ctas as usize;
-        let at_once = occupancy.ctas.min(count.div_ceil(sms as u64));
-        let l1 = l1(device, occupancy.shared * at_once);
+    fn new(sms: &'a Sms<'a>, last: u64) -> Self {
+        let device = &sms.kernel.device.parameters;
         Self {
-            kernel,
-            world: World {
-                memory: Shared::new(device),
-                counters: Counters { ctas: count, ..Counters::default() },
-                lines: vec![Line::default(); kernel.code.len()],
-                origin: None,
-                ended: Vec::new(),
-            },
-            sms: (0..sms).map(|number| Sm::new(number as u32, kernel, places, l1)).collect(),
-            due: vec![NEVER; sms],
-            busy: vec![None; sms],
+            sms,
+            world: World { memory: Shared::new(device), origin: None },
+            halts: vec![NEVER; sms.all.len()],
+            dues: vec![NEVER; sms.all.len()],
+            busy: vec![None; sms.all.len()],
             next: 0,
-            last: count,
+            last,
             placed: Rate::new(device.place),
             spans: Vec::new(),
+            active: 0,
         }
     }
 
     /// The next CTA begins in a place of an SM, not before a cycle.
-    fn begin(&mut self, sm: usize, place: usize, now: u64) {
+    fn begin(&mut self, number: usize, sm: &mut Sm, place: usize, now: u64) {
         if self.next == self.last {
             return;
         }
         let begins = self.placed.serve(now, 1);
-        self.sms[sm].begin(self.kernel, place, self.next, begins);
+        sm.begin(self.sms.kernel, place, self.next, begins);
         self.next += 1;
-        self.busy[sm].get_or_insert(begins);
-        self.due[sm] = self.due[sm].min(begins);
+        self.busy[number].get_or_insert(begins);
     }
 
     fn first_wave(&mut self, places: u64) {
-        let sms = self.sms.len();
-        let order = placement::order(sms, &self.kernel.device.order);
-        for number in 0..self.last.min(sms as u64 * places) as usize {
-            self.begin(order[number % sms], number / sms, self.kernel.device.parameters.launch);
+        let (all, device) = (&self.sms.all, self.sms.kernel.device);
+        let order = placement::order(all.len(), &device.order);
+        for number in 0..self.last.min(all.len() as u64 * places) as usize {
+            let at = order[number % all.len()];
+            self.begin(at, &mut lock(&all[at]), number / all.len(), device.parameters.launch);
         }
     }
 
     /// The cycles until the launch has ended.
-    fn finish(&mut self, budget: u64) -> Result<u64, Failure> {
-        let parameters = &self.kernel.device.parameters;
-        let mut last = parameters.launch;
+    ///
+    /// SMs go on alone until each is about to do what others notice: an access to memory that they have together, the end of a CTA. Of these
+    /// the first ones are done, in the order of the SMs' numbers, and those SMs go on. So it does not matter how many threads there are.
+    fn finish(&mut self, crew: &Crew<'_>, budget: u64) -> Result<u64, Failure> {
+        let sms = self.sms;
+        let mut ready: Vec<usize> = (0..sms.all.len()).collect();
+        let mut until = 0;
         loop {
-            let now = self.due.iter().copied().min().unwrap_or(NEVER);
-            if now == NEVER {
-                return Ok(last + 1 + parameters.drain);
+            sms.round(crew, &mut ready, until);
+            if sms.tallies.iter().map(|tally| lock(tally).counters.instructions).sum::<u64>() > budget {
+                return Err(Failure::Budget);
             }
-            last = now;
-            for sm in 0..self.sms.len() {
-                if self.due[sm] == now {
-                    if self.world.counters.instructions > budget {
-                        return Err(Failure::Budget);
-                    }
-                    self.cycle(sm, now)?;
+            for number in ready.drain(..) {
+                let sm = lock(&sms.all[number]);
+                let halts = sm.halt.as_ref().map(|(at, _)| *at);
+                (self.halts[number], self.dues[number]) = halts.map_or((NEVER, sm.due), |at| (at, NEVER));
+            }
+            let least = |of: &[u64]| of.iter().copied().min().unwrap_or(NEVER);
+            let (halted, due) = (least(&self.halts), least(&self.dues));
+            if halted == NEVER && due == NEVER {
+                let last = sms.all.iter().map(|sm| lock(sm).last).max().unwrap_or(0);
+                let parameters = &sms.kernel.device.parameters;
+                return Ok(last.max(parameters.launch) + 1 + parameters.drain);
+            }
+            if halted != NEVER {
+                ready.extend((0..sms.all.len()).filter(|&number| self.halts[number] == halted));
+                for &number in &ready {
+                    self.go_on(number, &mut lock(&sms.all[number]))?;
                 }
+            }
+            // Who is behind the others by so much that all may go on does.
+            let first = halted.min(due);
+            if halted == NEVER || first.saturating_add(AHEAD / 2) >= until {
+                until = first.saturating_add(AHEAD);
+                ready.clear();
+                ready.extend(0..sms.all.len());
             }
         }
     }
 
-    /// A cycle of an SM in which it has something to do.
-    fn cycle(&mut self, sm: usize, now: u64) -> Result<(), Failure> {
-        self.due[sm] = self.sms[sm].cycle(self.kernel, &mut self.world, now)?;
-        for Ended { place, block, begun } in std::mem::take(&mut self.world.ended) {
-            self.spans.push(Span { sm: sm as u32, place: place as u32, block, begun, ended: now + 1 });
-            self.begin(sm, place, now + self.kernel.device.parameters.replace);
-        }
-        if self.sms[sm].is_busy() {
-            if self.due[sm] == NEVER {
-                let deadlock = self.sms[sm].deadlock(self.kernel);
-                return Err(deadlock.map_or(Failure::Budget, Failure::Fault));
+    /// An SM does what it has halted for.
+    fn go_on(&mut self, number: usize, sm: &mut Sm) -> Result<(), Failure> {
+        let kernel = self.sms.kernel;
+        while let Some((now, halt)) = sm.halt.take() {
+            match halt {
+                Halt::Leaves { core } => {
+                    let mut tally = lock(&self.sms.tallies[0]);
+                    sm.cycle(kernel, &mut tally, Some(&mut self.world), core);
+                }
+                Halt::Ended => {
+                    for Ended { place, block, begun } in std::mem::take(&mut sm.ended) {
+                        let (sm_number, ended) = (number as u32, now + 1);
+                        self.spans.push(Span { sm: sm_number, place: place as u32, block, begun, ended });
+                        self.begin(number, sm, place, now + kernel.device.parameters.replace);
+                    }
+                    if sm.is_busy() {
+                        if sm.due == NEVER {
+                            sm.halt = Some((now, Halt::Deadlock));
+                        }
+                    } else if let Some(since) = self.busy[number].take() {
+                        self.active += now + 1 - since;
+                    }
+                }
+                Halt::Deadlock => {
+                    return Err(sm.deadlock(kernel).map_or(Failure::Budget, Failure::Fault));
+                }
+                Halt::Fault(fault) => return Err(fault.into()),
             }
-        } else if let Some(since) = self.busy[sm].take() {
-            self.world.counters.active += now + 1 - since;
         }
         Ok(())
     }

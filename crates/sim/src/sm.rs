@@ -43,15 +43,42 @@ pub(crate) struct Kernel<'a> {
     pub(crate) code: &'a [Option<Code>],
 }
 
-/// What all SMs change.
+/// What all SMs change, one after the other in the order of time.
 pub(crate) struct World {
     pub(crate) memory: Shared,
-    pub(crate) counters: Counters,
-    pub(crate) lines: Vec<Line>,
     /// The line of global memory that was touched first: what a launch takes must not depend on where the host has its memory.
     pub(crate) origin: Option<u64>,
-    /// CTAs that have ended in this cycle.
-    pub(crate) ended: Vec<Ended>,
+}
+
+/// What is counted: sums, so that it does not matter who counts what.
+pub(crate) struct Tally {
+    pub(crate) counters: Counters,
+    pub(crate) lines: Vec<Line>,
+}
+
+impl Tally {
+    /// Of a kernel of so many instructions.
+    pub(crate) fn new(instructions: usize) -> Self {
+        Self { counters: Counters::default(), lines: vec![Line::default(); instructions] }
+    }
+
+    /// Adds what another one has counted.
+    pub(crate) fn add_all(&mut self, other: &Self) {
+        self.counters.add_all(&other.counters);
+        self.lines.iter_mut().zip(&other.lines).for_each(|(own, other)| own.add_all(other));
+    }
+}
+
+/// Why an SM does not go on alone.
+pub(crate) enum Halt {
+    /// A sub-core is about to issue what may touch memory that all SMs have together.
+    Leaves { core: usize },
+    /// CTAs have ended.
+    Ended,
+    /// All its warps wait for one another.
+    Deadlock,
+    /// An instruction faults.
+    Fault(Fault),
 }
 
 /// A CTA that has ended.
@@ -72,6 +99,13 @@ pub(crate) struct Sm {
     private: Private,
     /// When the unit for memory takes the next access.
     lsu: u64,
+    /// When it has something to do, or [`NEVER`]; and the last cycle in which it had.
+    pub(crate) due: u64,
+    pub(crate) last: u64,
+    /// What it waits for, in the cycle that is due, or in the last one.
+    pub(crate) halt: Option<(u64, Halt)>,
+    /// CTAs that have ended in the last cycle.
+    pub(crate) ended: Vec<Ended>,
     /// Scratch.
     touched: Touched,
     touches: Vec<Touch>,
@@ -103,6 +137,10 @@ impl Sm {
             fetch: Fetch::new(&device.parameters, kernel.code.len()),
             private: Private::new(&device.parameters, l1),
             lsu: 0,
+            due: NEVER,
+            last: 0,
+            halt: None,
+            ended: Vec::new(),
             touched: Touched::default(),
             touches: Vec::new(),
         }
@@ -122,6 +160,7 @@ impl Sm {
         // No other memory is so far up.
         let local = (1 << 60) + (u64::from(self.number) << 40) + place as u64 * LOCAL * LANES as u64 * 32;
         self.ctas[place] = Some(Cta { left: resident.warps(), resident, begun: now, local });
+        self.due = self.due.min(now);
     }
 
     /// Whether a CTA is here.
@@ -135,37 +174,75 @@ impl Sm {
         Some(kernel.grid.deadlock(&cta.resident))
     }
 
-    /// A cycle: each sub-core issues what it can. When there is something to do again, or [`NEVER`].
-    pub(crate) fn cycle(&mut self, kernel: &Kernel<'_>, world: &mut World, now: u64) -> Result<u64, Fault> {
-        for core in 0..self.sub_cores.len() {
+    /// Goes on alone until it halts, or until a cycle.
+    pub(crate) fn advance(&mut self, kernel: &Kernel<'_>, tally: &mut Tally, until: u64) {
+        while self.halt.is_none() && self.due < until {
+            self.cycle(kernel, tally, None, 0);
+        }
+    }
+
+    /// The cycle that is due, from a sub-core on: each issues what it can. Without the world it halts in front of what touches that.
+    pub(crate) fn cycle(
+        &mut self,
+        kernel: &Kernel<'_>,
+        tally: &mut Tally,
+        mut world: Option<&mut World>,
+        from: usize,
+    ) {
+        let now = self.due;
+        self.last = now;
+        for core in from..self.sub_cores.len() {
             if self.sub_cores[core].due <= now
                 && let Some(at) = self.choose(kernel, core, now)
             {
-                self.issue(kernel, world, core, at, now)?;
+                if world.is_none() && self.leaves(kernel, core, at) {
+                    self.halt = Some((now, Halt::Leaves { core }));
+                    return;
+                }
+                if let Err(fault) = self.issue(kernel, tally, world.as_deref_mut(), core, at, now) {
+                    self.halt = Some((now, Halt::Fault(fault)));
+                    return;
+                }
             }
         }
         let mut due = NEVER;
         for core in 0..self.sub_cores.len() {
             if self.sub_cores[core].due <= now {
-                self.sub_cores[core].due = self.due(kernel, core, now + 1);
+                self.sub_cores[core].due = self.next(kernel, core, now + 1);
             }
             due = due.min(self.sub_cores[core].due);
         }
-        Ok(due)
+        self.due = due;
+        if !self.ended.is_empty() {
+            self.halt = Some((now, Halt::Ended));
+        } else if due == NEVER && self.is_busy() {
+            self.halt = Some((now, Halt::Deadlock));
+        }
+    }
+
+    /// Whether a warp's next instruction may touch what all SMs have together.
+    fn leaves(&self, kernel: &Kernel<'_>, core: usize, at: usize) -> bool {
+        let code = self.sub_cores[core].warps[at].next.and_then(|place| kernel.code.get(place)?.as_ref());
+        code.is_some_and(|code| code.leaves)
     }
 
     /// When a pipe takes an instruction, and which: of those that would, the first that is free. Where all take it, the last.
     fn pipe(&self, core: usize, kernel: &Kernel<'_>, code: &Code) -> (u64, usize) {
-        let free = |&pipe: &usize| match kernel.device.pipes[pipe].is_shared {
+        let free = |pipe: usize| match kernel.device.pipes[pipe].is_shared {
             true => self.pipes[pipe],
             false => self.sub_cores[core].pipes[pipe],
         };
-        let free = code.pipes.iter().map(|pipe| (free(pipe), *pipe));
-        let found = match code.takes_all {
-            true => free.max_by_key(|(at, _)| *at),
-            false => free.min_by_key(|(at, _)| *at),
+        let (mut at, pipe) = match code.pipes[..] {
+            [pipe] => (free(pipe), pipe),
+            ref pipes => {
+                let free = pipes.iter().map(|&pipe| (free(pipe), pipe));
+                let found = match code.takes_all {
+                    true => free.max_by_key(|(at, _)| *at),
+                    false => free.min_by_key(|(at, _)| *at),
+                };
+                found.unwrap_or((0, 0))
+            }
         };
-        let (mut at, pipe) = found.unwrap_or((0, 0));
         if code.throttle == Throttle::Mio {
             let queue = &self.sub_cores[core].queue;
             let most = kernel.device.parameters.queue as usize;
@@ -184,7 +261,7 @@ impl Sm {
     }
 
     /// When a sub-core has something to issue from a cycle on, as things stand.
-    fn due(&self, kernel: &Kernel<'_>, core: usize, now: u64) -> u64 {
+    fn next(&self, kernel: &Kernel<'_>, core: usize, now: u64) -> u64 {
         let mut due = NEVER;
         for warp in &self.sub_cores[core].warps {
             // Its pipe matters if it could be the first.
@@ -203,24 +280,30 @@ impl Sm {
     /// The warp that is issued: the one before goes on unless it yields, else the one that came first.
     fn choose(&self, kernel: &Kernel<'_>, core: usize, now: u64) -> Option<usize> {
         let sub_core = &self.sub_cores[core];
-        // Most warps are not ready, whatever the pipes are.
-        let can = |warp: &Warp| {
-            warp.ready <= now && self.ready(kernel, core, warp).is_some_and(|ready| ready <= now)
-        };
-        let is_last = |warp: &Warp| sub_core.last == Some((warp.cta, warp.number));
-        let last = sub_core.warps.iter().position(is_last);
-        if let Some(last) = last.filter(|&at| !sub_core.warps[at].yields && can(&sub_core.warps[at])) {
-            return Some(last);
+        let (mut first, mut again) = (None, None);
+        for (at, warp) in sub_core.warps.iter().enumerate() {
+            // Most warps are not ready, whatever the pipes are.
+            if warp.ready > now {
+                continue;
+            }
+            let is_last = sub_core.last == Some((warp.cta, warp.number));
+            if !is_last && first.is_some() || self.ready(kernel, core, warp).is_none_or(|ready| ready > now) {
+                continue;
+            }
+            match (is_last, warp.yields) {
+                (true, false) => return Some(at),
+                (true, true) => again = Some(at),
+                (false, _) => first = Some(at),
+            }
         }
-        let others = sub_core.warps.iter().enumerate().filter(|(at, _)| Some(*at) != last);
-        let first = others.filter(|(_, warp)| can(warp)).map(|(at, _)| at).next();
-        first.or_else(|| last.filter(|&at| can(&sub_core.warps[at])))
+        first.or(again)
     }
 
     fn issue(
         &mut self,
         kernel: &Kernel<'_>,
-        world: &mut World,
+        tally: &mut Tally,
+        world: Option<&mut World>,
         core: usize,
         at: usize,
         now: u64,
@@ -239,11 +322,11 @@ impl Sm {
             Throttle::Math => Stall::MathPipeThrottle,
             Throttle::Mio => Stall::MioThrottle,
         };
-        let line = &mut world.lines[place];
+        let line = &mut tally.lines[place];
         line.warps += 1;
         line.threads += u64::from(active.count_ones());
-        world.counters.instructions += 1;
-        world.counters.threads += u64::from(active.count_ones());
+        tally.counters.instructions += 1;
+        tally.counters.threads += u64::from(active.count_ones());
         let sub_core = &mut self.sub_cores[core];
         let dispatch = if code.reads { sub_core.dispatch } else { 0 };
         sub_core.warps[at].account(now, (free, throttle), dispatch, &mut line.stalls);
@@ -257,7 +340,7 @@ impl Sm {
         sub_core.dispatch = sub_core.dispatch.max(now + 1 + code.dispatch);
         sub_core.last = Some((cta, number));
 
-        let done = self.perform(parameters, world, core, cta, code, now);
+        let done = self.perform(parameters, (&mut tally.counters, world), core, cta, code, now);
         let warp = &mut self.sub_cores[core].warps[at];
         warp.issued(now, code, if active == 0 { 0 } else { parameters.branch });
         for (board, ends) in
@@ -268,7 +351,7 @@ impl Sm {
             }
         }
         warp.next = None;
-        self.follow(kernel, world, core, at, now, code.is_barrier);
+        self.follow(kernel, &mut tally.counters, core, at, now, code.is_barrier);
         Ok(())
     }
 
@@ -276,7 +359,7 @@ impl Sm {
     fn perform(
         &mut self,
         parameters: &Parameters,
-        world: &mut World,
+        (counters, world): (&mut Counters, Option<&mut World>),
         core: usize,
         cta: usize,
         code: &Code,
@@ -299,7 +382,6 @@ impl Sm {
         let begin = self.lsu.max(sub_core.port).max(now + parameters.lsu);
         sub_core.queue.push_back(begin);
         let hit = code.latency.saturating_sub(parameters.lsu);
-        let counters = &mut world.counters;
         let mut serve = |rounds: u64| {
             self.lsu = begin + rounds;
             sub_core.port = begin + rounds * parameters.port;
@@ -310,23 +392,8 @@ impl Sm {
         if !is_access {
             return serve(code.rounds);
         }
-        match touched.memory {
-            Memory::Shared | Memory::Constant => {
-                let (rounds, ideal) = rounds(touched);
-                let rounds = rounds.max(code.rounds);
-                match touched.way {
-                    Way::Load => {
-                        counters.shared_load += rounds;
-                        counters.load_conflicts += rounds.saturating_sub(ideal.max(code.rounds));
-                    }
-                    Way::Store | Way::Atomic | Way::Reduction => {
-                        counters.shared_store += rounds;
-                        counters.store_conflicts += rounds.saturating_sub(ideal.max(code.rounds));
-                    }
-                }
-                serve(rounds)
-            }
-            Memory::Global | Memory::Local => {
+        match (touched.memory, world) {
+            (Memory::Global | Memory::Local, Some(world)) => {
                 let local = self.ctas[cta].as_ref().map_or(0, |cta| cta.local);
                 let is_local = touched.memory == Memory::Local;
                 let first = touched.places().next().filter(|_| !is_local);
@@ -345,6 +412,22 @@ impl Sm {
                 sub_core.port = begin + self.touches.len() as u64 * parameters.port;
                 Done { taken: begin, ends, stall: Stall::LongScoreboard }
             }
+            // What touches the others is issued with the world alone.
+            (Memory::Shared | Memory::Constant | Memory::Global | Memory::Local, _) => {
+                let (rounds, ideal) = rounds(touched);
+                let rounds = rounds.max(code.rounds);
+                match touched.way {
+                    Way::Load => {
+                        counters.shared_load += rounds;
+                        counters.load_conflicts += rounds.saturating_sub(ideal.max(code.rounds));
+                    }
+                    Way::Store | Way::Atomic | Way::Reduction => {
+                        counters.shared_store += rounds;
+                        counters.store_conflicts += rounds.saturating_sub(ideal.max(code.rounds));
+                    }
+                }
+                serve(rounds)
+            }
         }
     }
 
@@ -352,7 +435,7 @@ impl Sm {
     fn follow(
         &mut self,
         kernel: &Kernel<'_>,
-        world: &mut World,
+        counters: &mut Counters,
         core: usize,
         at: usize,
         now: u64,
@@ -369,10 +452,10 @@ impl Sm {
         if cta.resident.has_exited(number) {
             self.sub_cores[core].warps.remove(at);
             cta.left -= 1;
-            world.counters.resident += now + 1 - cta.begun;
+            counters.resident += now + 1 - cta.begun;
         }
         if cta.left == 0 {
-            world.ended.push(Ended { place, block: cta.resident.block(), begun: cta.begun });
+            self.ended.push(Ended { place, block: cta.resident.block(), begun: cta.begun });
             self.ctas[place] = None;
             return;
         }

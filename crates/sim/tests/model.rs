@@ -3,6 +3,7 @@
 use machine::{Device as Memory, DeviceOptions, Profile};
 use sass_machine::{FaultKind, Launch, Loaded, Program};
 use sim::{Device, DeviceError, Failure, Report, Stall, simulate};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 fn memory() -> Arc<Memory> {
@@ -24,6 +25,18 @@ fn run(
     words: usize,
     device: &Device,
 ) -> (Vec<u32>, Result<Report, Failure>) {
+    run_on(kernel, grid, block, words, device, 1)
+}
+
+/// The same by so many threads of the host.
+fn run_on(
+    kernel: &str,
+    grid: u32,
+    block: u32,
+    words: usize,
+    device: &Device,
+    threads: usize,
+) -> (Vec<u32>, Result<Report, Failure>) {
     let memory = memory();
     let program = cubin(kernel);
     let loaded = Loaded::new(&program, memory.memory()).expect("memory");
@@ -37,7 +50,8 @@ fn run(
         budget: 1 << 20,
         timed: false,
     };
-    let report = simulate(&loaded, &launch, device);
+    let threads = NonZeroUsize::new(threads).expect("a thread");
+    let report = simulate(&loaded, &launch, device, threads);
     let mut bytes = vec![0; words * 4];
     memory.memory().read(out, &mut bytes).expect("the buffer");
     (bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect(), report)
@@ -130,8 +144,8 @@ fn cycles_of_warps_are_accounted_for() {
         budget: u64::MAX,
         timed: false,
     };
-    let report = simulate(&loaded, &launch, &h100()).expect("it is modelled");
-    let again = simulate(&loaded, &launch, &h100()).expect("it is modelled");
+    let report = simulate(&loaded, &launch, &h100(), NonZeroUsize::MIN).expect("it is modelled");
+    let again = simulate(&loaded, &launch, &h100(), NonZeroUsize::MIN).expect("it is modelled");
     let mut bytes = [0; 4 * 128];
     memory.memory().read(out, &mut bytes).expect("the buffer");
     for (thread, word) in bytes.as_chunks::<4>().0.iter().enumerate() {
@@ -205,4 +219,45 @@ fn a_change_shows() {
     };
     // 64 results, each waited for: three cycles more each.
     assert_eq!(cycles(Some("MUFU.latency=20")), cycles(None) + 3 * 64);
+}
+
+/// Words that go round in memory, atomic operations whose results say where a warp goes on, barriers, and CTAs that come later: whatever SMs do
+/// to one another.
+#[test]
+fn threads_of_the_host_do_not_matter() {
+    let kernel = "\
+        [B------:R-:W0:-:S02] LDC.64 R2, c[0x0][0x210] ;\n\
+        [B------:R-:W0:-:S02] S2R R8, SR_TID.X ;\n\
+        [B------:R-:W1:-:S02] S2R R9, SR_CTAID.X ;\n\
+        [B------:R-:W-:Y:S15] ULDC.64 UR4, c[0x0][0x208] ;\n\
+        [B------:R-:W-:Y:S15] MOV R12, 0x1 ;\n\
+        [B01----:R-:W-:Y:S15] IMAD R9, R9, 0x40, R8 ;\n\
+        [B------:R-:W-:Y:S15] IMAD.WIDE.U32 R4, R9, 0x4, R2 ;\n\
+        [B------:R-:W3:-:S02] ATOMG.E.ADD.STRONG.GPU PT, R10, desc[UR4][R2.64], R12 ;\n\
+        [B---3--:R-:W-:Y:S15] LOP3.LUT R11, R10, 0xf, RZ, 0xc0, !PT ;\n\
+        .L_again:\n\
+        [B------:R-:W2:-:S02] LDG.E R13, desc[UR4][R4.64] ;\n\
+        [B--2---:R-:W-:Y:S15] IADD3 R13, R13, R10, RZ ;\n\
+        [B------:R1:W-:-:S02] STG.E desc[UR4][R4.64+0x100], R13 ;\n\
+        [B-1----:R-:W-:Y:S15] IADD3 R11, R11, -0x1, RZ ;\n\
+        [B------:R-:W-:Y:S15] ISETP.GT.AND P0, PT, R11, RZ, PT ;\n\
+        [B------:R-:W-:-:S05] @P0 BRA `(.L_again) ;\n\
+        [B------:R-:W-:-:S05] BAR.SYNC.DEFER_BLOCKING 0x0 ;\n\
+        [B------:R-:W-:-:S05] EXIT ;\n";
+    let mut device = h100();
+    for change in ["gpu.sms=16", "sm.ctas=2"] {
+        device.set(change).expect("a parameter");
+    }
+    let words = 64 * 101;
+    let one = run_on(kernel, 96, 64, words, &device, 1);
+    let first = one.1.as_ref().expect("it is modelled");
+    assert_eq!(one.0[0], 96 * 64, "each thread has added one");
+    assert!(first.counters.l2_atomic > 0 && first.spans.len() == 96);
+    for threads in [2, 5, 16] {
+        let other = run_on(kernel, 96, 64, words, &device, threads);
+        let report = other.1.expect("it is modelled");
+        assert_eq!(other.0, one.0, "{threads} threads");
+        assert_eq!((report.cycles, &report.counters), (first.cycles, &first.counters), "{threads} threads");
+        assert_eq!((&report.lines, &report.spans), (&first.lines, &first.spans), "{threads} threads");
+    }
 }

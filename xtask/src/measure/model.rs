@@ -13,6 +13,7 @@ use sim::{Device, Report, profiles, simulate};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,6 +28,11 @@ const COMPARED: [&str; 7] = [
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
     "sm__warps_active.avg.pct_of_peak_sustained_active",
 ];
+
+/// All threads of the host.
+fn threads() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
 
 fn memory() -> Result<Arc<Memory>> {
     let options = DeviceOptions { output: Output::default(), ..DeviceOptions::default() };
@@ -47,7 +53,7 @@ fn left(probe: &Probe, device: &Device) -> Result<Vec<Left>> {
         budget: u64::MAX,
         timed: false,
     };
-    simulate(&loaded, &launch, device).with_context(|| probe.name.clone())?;
+    simulate(&loaded, &launch, device, threads()).with_context(|| probe.name.clone())?;
     placed.left()
 }
 
@@ -103,7 +109,7 @@ fn report(
         budget: u64::MAX,
         timed: false,
     };
-    Ok(simulate(&loaded, &launch, device)?)
+    Ok(simulate(&loaded, &launch, device, threads())?)
 }
 
 /// All kernels of the validation, beside what Nsight Compute said of them in the same order.

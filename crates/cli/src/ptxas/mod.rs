@@ -53,6 +53,7 @@ instead; its other options are accepted and have no effect.
       --sass                    make machine code for a real sm_90; PTX that is not compiled yet is refused by name
   -O, --opt-level N             of machine code: at 0 each instruction waits for the one before it, at 1 to 3 for what it
                                 needs [default: 3]
+      --maxrregcount N          of machine code: the most registers of kernels without launch bounds
   -v, --verbose                 print warnings, and what kernels need
   -w, --disable-warnings        print no warnings
   -V, --version                 print the version in ptxas' form
@@ -187,7 +188,8 @@ fn machine_code(modules: &[Checked<Module>], target: Arch, options: &Options) ->
         return Err(Fatal::new("--sass makes whole programs for sm_90 alone"));
     }
     let level = if options.serial { ptxas::Level::Serial } else { ptxas::Level::Overlapped };
-    let compiled = ptxas::compile_entries(module, level, |_| true).map_err(|diagnostics| {
+    let how = ptxas::Options { level, max_registers: options.max_registers };
+    let compiled = ptxas::compile_entries(module, how, |_| true).map_err(|diagnostics| {
         for diagnostic in &diagnostics {
             terminal::note(&messages::line(&module.source, diagnostic));
         }
@@ -199,9 +201,14 @@ fn machine_code(modules: &[Checked<Module>], target: Arch, options: &Options) ->
                 "ptxas info    : Compiling entry function '{}' for '{target}'",
                 kernel.name
             ));
+            terminal::note(&format!("ptxas info    : Function properties for {}", kernel.name));
             terminal::note(&format!(
-                "ptxas info    : Used {} registers, {} bytes smem, {} bytes stack, {} instructions",
-                kernel.registers, kernel.shared, kernel.frame, kernel.instructions
+                "    {} bytes stack frame, {} bytes spill stores, {} bytes spill loads",
+                kernel.frame, kernel.spilled.stores, kernel.spilled.loads
+            ));
+            terminal::note(&format!(
+                "ptxas info    : Used {} registers, {} bytes smem, {} instructions",
+                kernel.registers, kernel.shared, kernel.instructions
             ));
         }
     }

@@ -36,6 +36,8 @@ pub(super) struct Options {
     pub(super) sass: bool,
     /// `-O0`: machine code in which nothing overlaps.
     pub(super) serial: bool,
+    /// The most registers of kernels that say nothing of it.
+    pub(super) max_registers: Option<u32>,
     pub(super) no_warnings: bool,
     pub(super) help: bool,
     pub(super) version: bool,
@@ -92,6 +94,7 @@ impl Options {
                 "sass" => self.sass = true,
                 "O" | "opt-level" => self.serial = value == "0",
                 "O0" | "O1" | "O2" | "O3" => self.serial = name == "O0",
+                "maxrregcount" => self.max_registers = Some(registers(&value.to_string_lossy())?),
                 "v" | "verbose" => self.verbose = true,
                 "w" | "disable-warnings" => self.no_warnings = true,
                 "h" | "help" => self.help = true,
@@ -112,6 +115,12 @@ impl Options {
         let words = shlex::split(&text).ok_or_else(|| failed("has a quote that does not end"))?;
         self.read(&words.into_iter().map(OsString::from).collect::<Vec<_>>(), nested + 1)
     }
+}
+
+/// The number in `--maxrregcount 32`.
+fn registers(value: &str) -> Result<u32, Fatal> {
+    let wrong = |_| Fatal::new(format!("Invalid value '{value}' for option 'maxrregcount'"));
+    value.parse().map_err(wrong)
 }
 
 /// The target in `sm_90a` or `compute_90a`.
@@ -149,6 +158,7 @@ mod tests {
     #[test]
     fn the_words_of_compilers() {
         let verbose = Options { verbose: true, ..plain() };
+        let limited = Options { max_registers: Some(32), ..plain() };
         let relocatable = Options { relocatable: true, ..plain() };
         for (line, expected) in [
             // Triton 3.
@@ -169,10 +179,13 @@ mod tests {
             ("-arch=sm_90a -m64 --compile-only a.ptx -o b.o", relocatable.clone()),
             ("-arch=sm_90a -m64 -ewp a.ptx -o b.o", relocatable),
             ("-arch=sm_90a -m64 -g --dont-merge-basicblocks --return-at-end a.ptx -o b.o", plain()),
-            ("-arch=sm_90a -m64 -maxrregcount=32 -split-compile=0 --def-load-cache=cg a.ptx -o b.o", plain()),
+            (
+                "-arch=sm_90a -m64 -maxrregcount=32 -split-compile=0 --def-load-cache=cg a.ptx -o b.o",
+                limited.clone(),
+            ),
             (
                 "-arch=sm_90a -m64 -maxrregcount 32 -split-compile 0 -dlcm cg -fmad false a.ptx -o b.o",
-                plain(),
+                limited,
             ),
             // PyCUDA and CuPy hand options to nvcc, which passes these on (-Xptxas).
             ("-arch=sm_90a -m64 -v -O3 -warn-lmem-usage a.ptx -o b.o", verbose),

@@ -9,6 +9,7 @@ use machine::output::Output;
 use machine::{Device as Memory, DeviceOptions, Profile};
 use sass_machine::{Fault, Launch, Loaded, Program};
 use sim::{Device, Failure as Unsimulated, Report, sample, simulate};
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ pub(super) struct Shape {
     pub(super) budget: u64,
     /// Waves of CTAs that are executed, if not all of them are.
     pub(super) waves: Option<u64>,
+    /// Threads of the host that model it.
+    pub(super) threads: NonZeroUsize,
 }
 
 /// A launch that has ended.
@@ -98,8 +101,8 @@ impl Code {
         };
         let text = |address| self.program.instruction(kernel, address).unwrap_or_default();
         let modelled = match shape.waves {
-            Some(waves) => sample(&loaded, &launch, device, waves),
-            None => simulate(&loaded, &launch, device),
+            Some(waves) => sample(&loaded, &launch, device, shape.threads, waves),
+            None => simulate(&loaded, &launch, device, shape.threads),
         };
         let report = modelled.map_err(|why| match why {
             Unsimulated::Unmodelled(why) => {

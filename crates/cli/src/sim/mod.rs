@@ -24,6 +24,7 @@ use crate::terminal;
 use launch::{Code, Modelled, Shape};
 use serde_json::json;
 use sim::{Device, Idea, Report};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -145,6 +146,7 @@ fn one(arguments: &Launched) -> Result<Exit, Failure> {
         shared: arguments.shared,
         budget: arguments.max_instructions,
         waves: arguments.sample,
+        threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
     };
     let Modelled { report, bound, memory } =
         code.model(kernel, shape, &arguments.arguments, &device).map_err(|stopped| stopped.failure)?;

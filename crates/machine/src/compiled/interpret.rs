@@ -1,6 +1,8 @@
 //! Single instructions of compiled code, which the interpreter executes for a row of threads.
 
 use super::cta::Cta;
+use super::lists::list_bytes;
+use super::multiply::Multiplication;
 use super::stopped::Stopped;
 use crate::exec::LaneTrap;
 use crate::image::places::Home;
@@ -29,15 +31,6 @@ pub struct Single<'a> {
     pub writes: &'a [(RegId, u32)],
 }
 
-/// Bytes to which lists of values are aligned.
-pub const LIST_ALIGN: usize = 64;
-
-/// Bytes from the beginning of a list of values to that of the next: the values of a row's lanes as a vector of that many bits has
-/// them in memory, predicates as the bits of a word.
-pub fn list_bytes(bits: u32, width: usize) -> usize {
-    (bits as usize * width).div_ceil(8).next_multiple_of(LIST_ALIGN)
-}
-
 /// Where the interpreter has an instruction and its registers.
 pub(super) struct Plan {
     operations: Range<u32>,
@@ -45,6 +38,8 @@ pub(super) struct Plan {
     writes: Vec<(Home, u32)>,
     /// Bytes of the lists that hold operands.
     operands: usize,
+    /// If it is one that needs no interpreter, where a whole warp executes it.
+    multiplication: Option<Multiplication>,
 }
 
 impl Plan {
@@ -53,11 +48,15 @@ impl Plan {
         let home = |&(register, bits): &(RegId, u32)| {
             (places.of(register, single.instruction).unwrap_or(Home::Unused), bits)
         };
+        let operations = image.operations(single.instruction);
+        let [reads, writes] =
+            [single.reads, single.writes].map(|registers| registers.iter().map(home).collect::<Vec<_>>());
         Self {
-            operations: image.operations(single.instruction),
-            reads: single.reads.iter().map(home).collect(),
-            writes: single.writes.iter().map(home).collect(),
             operands: single.reads.iter().map(|&(_, bits)| list_bytes(bits, single.width)).sum(),
+            multiplication: Multiplication::new(image, operations.clone(), &reads, &writes),
+            operations,
+            reads,
+            writes,
         }
     }
 }
@@ -72,19 +71,26 @@ impl Cta<'_> {
         let image = self.grid.image;
         let (warp, first) = (single.first as usize / LANES, single.first as usize % LANES);
         let pack = warp / image.warps;
-        let frame = self.begin_pack(pack);
-        let lanes =
-            Lanes { warp: warp % image.warps, first, width: single.width, mask: single.mask << first };
         let at = single.instruction as usize;
         if self.plans.len() <= at {
             self.plans.resize_with(at + 1, || None);
         }
         let plan = self.plans[at].take().unwrap_or_else(|| Box::new(Plan::new(image, single)));
+        let (operands, results) = lists.split_at_mut(plan.operands);
+        if let Some(multiplication) = plan.multiplication.as_ref().filter(|_| single.live == Some(!0)) {
+            let workspace = &mut self.packs[pack].threads.matrices;
+            if multiplication.compute(image, operands, results, workspace) {
+                self.plans[at] = Some(plan);
+                return Ok(());
+            }
+        }
+        let frame = self.begin_pack(pack);
+        let lanes =
+            Lanes { warp: warp % image.warps, first, width: single.width, mask: single.mask << first };
         let pack = &mut self.packs[pack];
         if let Some(live) = single.live {
             pack.threads.live[lanes.warp] = live;
         }
-        let (operands, results) = lists.split_at_mut(plan.operands);
         pack.put(frame, &plan.reads, lanes, operands);
         let host = self.host;
         let operations = plan.operations.clone();

@@ -13,6 +13,8 @@
 //! | `cta` | what the machine does for the code of a CTA |
 //! | `host` | what a CTA asks of the host thread that runs it |
 //! | `interpret` | single instructions that the interpreter executes for a row |
+//! | `lists` | how values of a row's lanes lie in memory that code hands over |
+//! | `multiply` | products of matrices without the interpreter |
 //! | `runner` | CTAs on a host thread, one after the other |
 //! | `stopped` | why a CTA has not ended |
 //! | `unit` | what has become of a kernel: interpreted, asked for, compiled, refused |
@@ -20,6 +22,8 @@
 mod cta;
 mod host;
 mod interpret;
+mod lists;
+mod multiply;
 mod runner;
 mod stopped;
 mod unit;
@@ -27,7 +31,8 @@ mod unit;
 use crate::build::layout::{Layout, entry_parameter, place};
 pub use cta::{Atomic, Cta, Row, RowTrap};
 pub(crate) use host::Host;
-pub use interpret::{LIST_ALIGN, Single, list_bytes};
+pub use interpret::Single;
+pub use lists::{LIST_ALIGN, list_bytes};
 use ptx::module::{Checked, FuncId, Function, Module, Param, VarId};
 use ptx::types::StateSpace;
 pub(crate) use runner::Runner;

@@ -57,6 +57,29 @@ impl Level {
     }
 }
 
+/// What is compiled for each level, beside operations ([`crate::ops::body`]).
+pub(crate) trait Work {
+    /// What comes of it.
+    type Output;
+    /// Does it.
+    fn run<S: Simd>(self) -> Self::Output;
+}
+
+/// Does it with the vectors of this host.
+pub(crate) fn on_host<W: Work>(work: W) -> W::Output {
+    match Level::detect() {
+        Level::Baseline => work.run::<Baseline>(),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the level was found on this host.
+        Level::Avx2 => unsafe { x86::on_avx2(work) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the same.
+        Level::Avx512 => unsafe { x86::on_avx512(work) },
+        #[cfg(not(target_arch = "x86_64"))]
+        Level::Avx2 | Level::Avx512 => work.run::<Baseline>(),
+    }
+}
+
 /// Keeps the compiler from vectorising the loop over warps that this stands in.
 ///
 /// The loop over lanes inside it is what shall become vectors. Once that is unrolled, LLVM may take the loop over warps
@@ -141,10 +164,10 @@ pub use x86::{Avx2, Avx512};
 ///
 /// The bodies use intrinsics of features that the level stands for. They are sound because a [`Level`] other than
 /// `Baseline` exists only where [`Level::detect`] found those features, and only functions that were selected by that
-/// level are instantiated with these types (see [`crate::ops::body::select`]).
+/// level are instantiated with these types (see [`crate::ops::body::select`] and [`on_host`]).
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Simd, lanes};
+    use super::{Simd, Work, lanes};
     use std::arch::x86_64::*;
     use std::mem::transmute;
 
@@ -152,6 +175,16 @@ mod x86 {
     pub struct Avx2;
     /// Level `Avx512`.
     pub struct Avx512;
+
+    #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn on_avx2<W: Work>(work: W) -> W::Output {
+        work.run::<Avx2>()
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn on_avx512<W: Work>(work: W) -> W::Output {
+        work.run::<Avx512>()
+    }
 
     const fn lane_bits<const N: usize>() -> [u32; N] {
         let mut bits = [0; N];

@@ -10,6 +10,8 @@ pub(crate) struct Workspace {
     pub(crate) elements: Elements,
     pub(crate) floats: Factors<Floats>,
     pub(crate) integers: Factors<Integers>,
+    /// Registers of A, B and C of a warp that were handed over.
+    pub(crate) registers: Vec<[u32; LANES]>,
     /// D of a warp, register by register.
     pub(crate) results: Vec<[u32; LANES]>,
 }

@@ -157,6 +157,9 @@ impl Select<'_> {
     }
 
     fn copy_in_bulk(&mut self, op: &i::CpAsyncBulk) -> Done {
+        if op.byte_mask.is_some() {
+            return Err("with a mask of bytes, which sm_90 does not have".to_owned());
+        }
         let mut operands = Vec::new();
         let shared = |space| matches!(space, Space::Shared | Space::SharedCta | Space::SharedCluster);
         let many = op.cta_mask.is_some();

@@ -1,13 +1,13 @@
-//! Branches, calls and ends (PTX ISA, "Control Flow Instructions"). Calls are inlined: a parameter of the callee is the caller's
-//! variable. The address of a function is its number in the module, and a call through a register goes through those that it may be.
+//! Branches, calls and ends (PTX ISA, "Control Flow Instructions"). Calls are inlined, but for [routines](super::routine): a parameter of the callee
+//! is the caller's variable. The address of a function is its number in the module, and a call through a register goes through those that it may be.
 
 use super::special::function_number;
-use super::{DEPTH, Done, Function, Select};
+use super::{DEPTH, Done, Function, MOST_INLINED, Select, routine};
 use crate::code::{Label, Operand};
 use ir::Op;
 use ir::instruction as i;
 use ir::operand::{Argument, Callees, Def, Value};
-use ptx::module::{FuncId, FunctionKind, Param, Symbol, Table};
+use ptx::module::{FuncId, FunctionKind, Module, Param, Symbol, Table};
 use ptx::types::ScalarType;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -93,7 +93,7 @@ impl Select<'_> {
                 && function.returns.len() == counts.1
         };
         let mut functions: Vec<_> = listed.into_iter().filter(fits).collect();
-        functions.retain(|&id| self.is_address_taken(id));
+        functions.retain(|&id| is_address_taken(self.module, id));
         for id in functions {
             let next = self.code.label();
             let number = self.constant64(function_number(id));
@@ -116,20 +116,6 @@ impl Select<'_> {
         arguments == params.len() || open && arguments + 1 == params.len()
     }
 
-    /// Whether the module asks for the address of a function, or has it in a variable.
-    fn is_address_taken(&self, id: FuncId) -> bool {
-        let asked = self.module.functions.iter().filter_map(|function| function.body.as_ref()).any(|body| {
-            body.operands.iter().any(|operand| {
-                matches!(*operand, ptx::module::Operand::SymbolAddress { symbol: Symbol::Function(of), .. } if of == id)
-            })
-        });
-        let stored = || {
-            let mut all = self.module.variables.iter().flat_map(|variable| &variable.relocations);
-            all.any(|relocation| relocation.target == Symbol::Function(id))
-        };
-        asked || stored()
-    }
-
     fn call(
         &mut self,
         function: FuncId,
@@ -140,9 +126,6 @@ impl Select<'_> {
         let Some(callee) = ir::Function::lower(self.module, function) else {
             return Err(format!("of `{}`, whose code is not here", declaration.name));
         };
-        if self.inlined.contains(&function) || self.inlined.len() > DEPTH {
-            return Err(format!("of `{}`, which calls itself, or too deeply", declaration.name));
-        }
         let (arguments, results) = (arguments.unwrap_or(&[]), results.unwrap_or(&[]));
         if !self.takes(function, arguments.len()) || results.len() != declaration.returns.len() {
             return Err("with another number of arguments than it takes".to_owned());
@@ -152,6 +135,17 @@ impl Select<'_> {
         if let Some((guard, not)) = guard {
             self.branch(Some((guard, !not)), skip);
         }
+        let much = self.inlined.len() > DEPTH || self.code.lines.len() > MOST_INLINED;
+        if much || self.is_recursive(function) {
+            self.call_routine(function, &callee, arguments, results)?;
+            self.code.place(skip);
+            return Ok(());
+        }
+        // What the callee takes from the stack it gives back.
+        let top = self
+            .top
+            .filter(|_| routine::allocates(&callee))
+            .map(|top| (top, self.one("MOV", vec![Operand::low(top)])));
         let mut locals = HashMap::new();
         let mut given = Vec::new();
         let params = &declaration.params[..arguments.len()];
@@ -196,6 +190,9 @@ impl Select<'_> {
         self.at = outer;
         self.guard = None;
         self.code.place(end);
+        if let Some((top, before)) = top {
+            self.code.push(None, "MOV", vec![Operand::low(top)], vec![Operand::low(before)]);
+        }
         for ((value, _), from) in given[taken..].iter().zip(found) {
             if let Value::Register(id) = value {
                 self.set(Def(Some(*id)), from);
@@ -204,4 +201,18 @@ impl Select<'_> {
         self.code.place(skip);
         Ok(())
     }
+}
+
+/// Whether the module asks for the address of a function, or has it in a variable.
+pub(super) fn is_address_taken(module: &Module, id: FuncId) -> bool {
+    let asked = module.functions.iter().filter_map(|function| function.body.as_ref()).any(|body| {
+        body.operands.iter().any(|operand| {
+            matches!(*operand, ptx::module::Operand::SymbolAddress { symbol: Symbol::Function(of), .. } if of == id)
+        })
+    });
+    let stored = || {
+        let mut all = module.variables.iter().flat_map(|variable| &variable.relocations);
+        all.any(|relocation| relocation.target == Symbol::Function(id))
+    };
+    asked || stored()
 }

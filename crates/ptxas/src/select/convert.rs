@@ -1,11 +1,10 @@
 //! Conversions (PTX ISA, "cvt").
 
 use super::float::rounding;
-use super::{Done, Refusal, Select};
+use super::{Done, Select};
 use crate::code::{Operand, Reg};
 use ir::Op;
 use ir::instruction as i;
-use ir::operand::Value;
 use ptx::types::{ScalarType, TypeKind};
 
 fn signed(ty: ScalarType) -> bool {
@@ -19,9 +18,8 @@ impl Select<'_> {
             Op::CvtIntToFloat(op) if !op.sat => self.integer_to_float(op),
             Op::CvtFloatToInt(op) => self.float_to_integer(op),
             Op::CvtFloat(op) if !op.relu && !op.satfinite => self.float_to_float(op),
-            Op::CvtPackFloat(op) if !op.relu && !op.satfinite && op.rnd == i::CvtPackFloatRnd::Rn => {
-                self.two_floats(op)
-            }
+            Op::CvtPackFloat(op) => self.two_floats(op),
+            Op::CvtFloatX2(op) => self.pair_to_pair(op),
             _ => return None,
         })
     }
@@ -29,7 +27,7 @@ impl Select<'_> {
     fn integer_to_integer(&mut self, op: &i::CvtInt) -> Done {
         if op.sat {
             if op.atype.bits() == 64 || op.dtype.bits() >= 32 {
-                return Err("with .sat to or from this type".to_owned());
+                return self.saturated_integer(op);
             }
             let a = self.extended(&op.a, op.atype)?;
             let result = self.clamp(a, signed(op.atype), op.dtype);
@@ -60,6 +58,35 @@ impl Select<'_> {
             _ => self.word(&op.a)?,
         };
         let result = self.one("MOV", vec![low]);
+        self.set_extended(op.d, result, op.dtype);
+        Ok(())
+    }
+
+    /// The nearest number of the type, by way of 64 bits.
+    fn saturated_integer(&mut self, op: &i::CvtInt) -> Done {
+        let is_signed = signed(op.atype);
+        let mut value = match op.atype.bits() {
+            64 => self.double(&op.a)?,
+            _ => {
+                let word = self.extended(&op.a, op.atype)?;
+                self.widened(word, is_signed)
+            }
+        };
+        // What has no sign has its bits; that of the greatest has none.
+        let bits = op.dtype.bits() - u32::from(signed(op.dtype));
+        if bits < 63 || !is_signed && signed(op.dtype) {
+            let most = self.constant64(u64::MAX >> (64 - bits));
+            value = self.chosen64("LT", is_signed, value, most);
+        }
+        if is_signed {
+            let least = if signed(op.dtype) { i64::MIN >> (63 - bits) } else { 0 };
+            let least = self.constant64(least as u64);
+            value = self.chosen64("GT", true, value, least);
+        }
+        let result = match op.dtype.bits() {
+            64 => value,
+            _ => self.one("MOV", vec![Operand::part(value, 0)]),
+        };
         self.set_extended(op.d, result, op.dtype);
         Ok(())
     }
@@ -185,16 +212,62 @@ impl Select<'_> {
         self.one(format!("F2FP.{kind}.F32.PACK_AB{rnd}"), vec![high, low])
     }
 
-    fn two_floats(&mut self, op: &i::CvtPackFloat) -> Result<(), Refusal> {
-        let kind = match op.dtype {
-            ScalarType::F16x2 => "F16",
-            ScalarType::Bf16x2 => "BF16",
+    /// Two floats as a pair of narrower ones, the second in the lower part.
+    fn two_floats(&mut self, op: &i::CvtPackFloat) -> Done {
+        let relu = if op.relu { ".RELU" } else { "" };
+        let rnd = match op.rnd {
+            i::CvtPackFloatRnd::Rn => "",
+            i::CvtPackFloatRnd::Rz => ".RZ",
+        };
+        let (a, b) = (self.word(&op.a)?, self.word(&op.b)?);
+        let result = match op.dtype {
+            ScalarType::F16x2 if !op.satfinite => {
+                self.one(format!("F2FP{relu}.F16.F32.PACK_AB{rnd}"), vec![a, b])
+            }
+            ScalarType::Bf16x2 if !op.satfinite => {
+                self.one(format!("F2FP{relu}.BF16.F32.PACK_AB{rnd}"), vec![a, b])
+            }
+            ScalarType::E4m3x2 | ScalarType::E5m2x2 => self.bytes(op.dtype, op.relu, a, b),
             _ => return Err("to this type".to_owned()),
         };
-        let word = |this: &mut Self, value: &Value| this.word(value);
-        let (a, b) = (word(self, &op.a)?, word(self, &op.b)?);
-        let result = self.pack(kind, "", a, b);
         self.set(op.d, result);
         Ok(())
     }
+
+    /// Two floats as floats of 8 bits.
+    fn bytes(&mut self, ty: ScalarType, relu: bool, high: Operand, low: Operand) -> Reg {
+        let relu = if relu { ".RELU" } else { "" };
+        let name = format!("F2FP.SATFINITE{relu}.{}.F32.PACK_AB_MERGE_C", byte_format(ty));
+        self.one(name, vec![high, low, Operand::zero()])
+    }
+
+    /// Between pairs of halves and of floats of 8 bits.
+    fn pair_to_pair(&mut self, op: &i::CvtFloatX2) -> Done {
+        use ScalarType::{E4m3x2, E5m2x2, F16x2};
+        let a = self.word(&op.a)?;
+        let result = match (op.atype, op.dtype) {
+            (E4m3x2 | E5m2x2, F16x2) => {
+                let relu = if op.relu { ".RELU" } else { "" };
+                self.one(format!("F2FP{relu}.F16.{}.UNPACK_B{NO_OTHERS}", byte_format(op.atype)), vec![a])
+            }
+            (F16x2, E4m3x2 | E5m2x2) => {
+                // A half is a single float exactly.
+                let minus_zero = || Operand::Text("-RZ".to_owned());
+                let high = self.one("HADD2.F32", vec![minus_zero(), a.clone().suffixed(".H1_H1")]);
+                let low = self.one("HADD2.F32", vec![minus_zero(), a.suffixed(".H0_H0")]);
+                self.bytes(op.dtype, op.relu, Operand::low(high), Operand::low(low))
+            }
+            _ => return Err("between these types".to_owned()),
+        };
+        self.set(op.d, result);
+        Ok(())
+    }
+}
+
+/// RZ in the fields of the two operands that such an instruction does not have, as ptxas leaves them; with R0 there an H100 called it illegal.
+const NO_OTHERS: &str = " &residue=0xff00000000ff000000";
+
+/// A format of 8 bits in nvdisasm's spelling.
+fn byte_format(ty: ScalarType) -> &'static str {
+    if ty == ScalarType::E5m2x2 { "E5M2" } else { "E4M3" }
 }

@@ -1,10 +1,10 @@
 //! Floats of 16 bits, one or two in a register (PTX ISA, "Half Precision Floating-Point Instructions").
 
 use super::{Done, Refusal, Select};
-use crate::code::Operand;
+use crate::code::{Operand, Reg};
 use ir::Op;
-use ir::instruction::AddFloatRnd;
-use ir::operand::{Def, Value};
+use ir::instruction::{AddFloatRnd, SetFloatCmp, SetHalf, SetIntBool, SetpHalf};
+use ir::operand::{Def, Predicate, Value};
 use ptx::types::ScalarType;
 
 /// A value with what its type is to the instruction.
@@ -35,26 +35,62 @@ impl Select<'_> {
             }
             Op::TanhHalf(op) if op.ty.bits() == 16 => self.half_function("TANH", op.ty, op.d, &op.a),
             Op::Ex2Half(op) if op.ty.bits() == 16 => self.half_function("EX2", op.ty, op.d, &op.a),
-            Op::SetpHalf(op) if op.ty.bits() == 16 => {
-                let ftz = if op.ftz { ".FTZ" } else { "" };
-                let name = super::float::comparison(op.cmp, ftz, op.combine);
-                let (a, b) = match (self.word(&op.a), self.word(&op.b)) {
-                    (Ok(a), Ok(b)) => (a, b),
-                    (Err(why), _) | (_, Err(why)) => return Some(Err(why)),
-                };
-                let with = match self.predicate_operand(op.c.as_ref()) {
-                    Ok(with) => with,
-                    Err(why) => return Some(Err(why)),
-                };
-                let to = self.flag();
-                let written = vec![Operand::Predicate(to, false), Operand::always(false)];
-                let read = vec![lanes(a, op.ty), lanes(b, op.ty), with];
-                self.code.push(None, format!("HSETP2{}{name}", kind(op.ty)), written, read);
-                self.set_flag(op.p, to);
-                Ok(())
-            }
+            Op::SetpHalf(op) => self.setp_half(op),
+            Op::SetHalf(op) => self.set_half(op),
             _ => return None,
         })
+    }
+
+    fn setp_half(&mut self, op: &SetpHalf) -> Done {
+        let how = (op.cmp, op.ftz, op.combine);
+        let (lower, upper) = self.compare_halves(op.ty, how, (&op.a, &op.b, op.c.as_ref()))?;
+        let Some(q @ Def(Some(_))) = op.q else {
+            self.set_flag(op.p, lower);
+            return Ok(());
+        };
+        let other = match (op.ty.bits(), op.combine) {
+            (32, _) => upper,
+            (_, None) => {
+                let opposite = self.flag();
+                self.plop(None, opposite, Operand::Predicate(lower, false), Operand::always(false), 0x0f);
+                opposite
+            }
+            (_, Some(_)) => return Err("with the opposite of what is combined".to_owned()),
+        };
+        self.set_flag(op.p, lower);
+        self.set_flag(q, other);
+        Ok(())
+    }
+
+    /// A comparison of halves: whether it holds for the lower ones, and for the upper ones.
+    fn compare_halves(
+        &mut self,
+        ty: ScalarType,
+        (cmp, ftz, combine): (SetFloatCmp, bool, Option<SetIntBool>),
+        (a, b, c): (&Value, &Value, Option<&Predicate>),
+    ) -> Result<(Reg, Reg), Refusal> {
+        let name = super::float::comparison(cmp, if ftz { ".FTZ" } else { "" }, combine);
+        let (a, b, with) = (self.word(a)?, self.word(b)?, self.predicate_operand(c)?);
+        let (lower, upper) = (self.flag(), self.flag());
+        let written = vec![Operand::Predicate(lower, false), Operand::Predicate(upper, false)];
+        let read = vec![lanes(a, ty), lanes(b, ty), with];
+        self.code.push(None, format!("HSETP2{}{name}", kind(ty)), written, read);
+        Ok((lower, upper))
+    }
+
+    fn set_half(&mut self, op: &SetHalf) -> Done {
+        let how = (op.cmp, op.ftz, op.combine);
+        let (lower, upper) = self.compare_halves(op.stype, how, (&op.a, &op.b, op.c.as_ref()))?;
+        if op.stype.bits() == 16 {
+            return self.truth(op.d, op.dtype, lower);
+        }
+        let one = super::integer::one_of(op.dtype)? & 0xffff;
+        let (below, above) = (self.constant(one), self.constant(one << 16));
+        let below = self.select_word(below, Operand::zero(), lower, false);
+        let above = self.select_word(above, Operand::zero(), upper, false);
+        let result = self.lop(Operand::low(below), Operand::low(above), 0xfc);
+        self.set(op.d, result);
+        Ok(())
     }
 
     #[allow(clippy::too_many_arguments)]

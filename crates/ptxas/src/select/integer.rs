@@ -513,14 +513,9 @@ impl Select<'_> {
         self.truth(op.d, op.dtype, flag)
     }
 
-    /// What `set` makes of a comparison: all ones, or 1.0.
+    /// What `set` makes of a comparison.
     pub(super) fn truth(&mut self, d: Def, ty: ScalarType, flag: Reg) -> Done {
-        let one = match (ty.kind(), ty) {
-            (_, ScalarType::F32) => 0x3f80_0000,
-            (TypeKind::Float, _) => return Err("with this type of result".to_owned()),
-            _ => u32::MAX,
-        };
-        let one = self.constant(one);
+        let one = self.constant(one_of(ty)?);
         let result = self.select_word(one, Operand::zero(), flag, false);
         self.set(d, result);
         Ok(())
@@ -634,4 +629,15 @@ pub(super) fn combination(combine: Option<i::SetIntBool>) -> &'static str {
         Some(i::SetIntBool::Or) => "OR",
         Some(i::SetIntBool::Xor) => "XOR",
     }
+}
+
+/// What `set` writes where a comparison holds: all ones, or 1.0.
+pub(super) fn one_of(ty: ScalarType) -> Result<u32, Refusal> {
+    Ok(match (ty, ty.kind()) {
+        (ScalarType::F32, _) => 0x3f80_0000,
+        (ScalarType::F16 | ScalarType::F16x2, _) => 0x3c00,
+        (ScalarType::Bf16 | ScalarType::Bf16x2, _) => 0x3f80,
+        (_, TypeKind::Float) => return Err("with this type of result".to_owned()),
+        _ => u32::MAX,
+    })
 }

@@ -34,7 +34,7 @@ impl Select<'_> {
     }
 
     /// Values of 32 or 64 bits in registers that follow one another.
-    fn fragment(&mut self, values: &[Value], wide: bool) -> Result<Operand, Refusal> {
+    pub(super) fn fragment(&mut self, values: &[Value], wide: bool) -> Result<Operand, Refusal> {
         let mut words = Vec::new();
         for value in values {
             if wide {
@@ -53,7 +53,7 @@ impl Select<'_> {
     }
 
     /// Gives out a result's registers.
-    fn give_out(&mut self, d: &[Def], from: Reg, wide: bool) {
+    pub(super) fn give_out(&mut self, d: &[Def], from: Reg, wide: bool) {
         for (index, &def) in d.iter().enumerate() {
             let index = index as u8;
             let value = match wide {
@@ -86,7 +86,7 @@ impl Select<'_> {
     }
 
     /// Writes a product and waits for it: such a unit takes longer than one stall can say.
-    fn product_of(&mut self, name: &str, width: u8, read: Vec<Operand>) -> Reg {
+    pub(super) fn product_of(&mut self, name: &str, width: u8, read: Vec<Operand>) -> Reg {
         self.all_together();
         let to = self.code.register(Class::General(width), true);
         self.code.push(None, name, vec![Operand::wide(to, width)], read);

@@ -161,7 +161,7 @@ impl Select<'_> {
     }
 
     /// Elements of 8 or 16 bits put together, the first lowest.
-    fn packed_words(&mut self, elements: Vec<Operand>, bits: u32) -> Vec<Operand> {
+    pub(super) fn packed_words(&mut self, elements: Vec<Operand>, bits: u32) -> Vec<Operand> {
         let mut words = Vec::new();
         if bits == 16 {
             for two in elements.chunks(2) {

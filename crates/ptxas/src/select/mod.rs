@@ -20,9 +20,12 @@ mod matrix;
 mod mbarrier;
 mod meet;
 mod memory;
+mod routine;
 mod special;
 mod uniform;
+mod video;
 mod warp;
+mod wmma;
 
 use crate::code::{Class, Code, Label, Operand, Reg};
 use crate::layout::Layout;
@@ -32,7 +35,8 @@ use meet::Convention;
 use ptx::diagnostic::Diagnostic;
 use ptx::isa::Mnemonic;
 use ptx::module::{FuncId, LabelId, Module, RegId, VarId};
-use ptx::types::{ScalarType, TypeKind};
+use ptx::types::{Arch, ArchVariant, ScalarType, TypeKind};
+use routine::Routines;
 pub(crate) use special::function_number;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -43,8 +47,12 @@ type Refusal = String;
 /// What selecting an instruction gives.
 type Done = Result<(), Refusal>;
 
+/// What code is made for.
+const DEVICE: Arch = Arch { sm: 90, variant: ArchVariant::Specific };
 /// Most machine instructions of a kernel, inlined functions included.
 const MOST_LINES: usize = 1 << 18;
+/// Behind so many nothing is inlined any more.
+const MOST_INLINED: usize = 1 << 16;
 /// Most functions that are inlined into one another.
 const DEPTH: usize = 32;
 
@@ -59,6 +67,13 @@ pub(crate) struct Select<'a> {
     /// PTX's predicates live in general registers, as there are more than seven.
     spread: bool,
     guard: Option<(Reg, bool)>,
+    /// The functions that are called for real.
+    routines: Routines,
+    /// Bytes in which each of them takes and gives values.
+    handed_over: u64,
+    /// Instructions of the module make room on the stack, of which this register then has the end.
+    moves_stack: bool,
+    top: Option<Reg>,
     /// The registers of each kind of instruction for which lanes meet.
     conventions: HashMap<String, Convention>,
     /// The instruction is spelled `barrier`: without `.aligned`, lanes of a warp need not reach it together, unlike a `bar`.
@@ -86,10 +101,15 @@ impl<'a> Function<'a> {
     }
 }
 
-/// A kernel's code, and how much local memory it has.
+/// A kernel's code, and how much local memory it takes.
 pub(crate) struct Selected {
     pub(crate) code: Code,
-    pub(crate) frame: u64,
+    /// Bytes of the kernel's frame and of that of each routine.
+    pub(crate) frames: Vec<u64>,
+    /// Bytes above the frames of routines, in which they take and give values.
+    pub(crate) handed_over: u64,
+    /// More is taken from the stack as the kernel runs.
+    pub(crate) is_open: bool,
 }
 
 /// Selects a kernel.
@@ -112,6 +132,12 @@ pub(crate) fn select<'a>(
         refused,
         spread,
         guard: None,
+        routines: Routines::default(),
+        handed_over: 0,
+        moves_stack: (0..module.functions.len() as u32)
+            .filter_map(|id| ir::Function::lower(module, FuncId(id)))
+            .any(|function| routine::allocates(&function)),
+        top: None,
         conventions: HashMap::new(),
         apart: false,
         at,
@@ -119,10 +145,12 @@ pub(crate) fn select<'a>(
     };
     select.prologue();
     select.body();
+    let frames = select.routines();
     if !select.refused.is_empty() {
         return Err(select.refused);
     }
-    Ok(Selected { code: select.code, frame: select.frame.next_multiple_of(16) })
+    let is_open = select.top.is_some() || select.code.has_routines();
+    Ok(Selected { code: select.code, frames, handed_over: select.handed_over, is_open })
 }
 
 impl<'a> Select<'a> {
@@ -137,6 +165,7 @@ impl<'a> Select<'a> {
             vec![text("R1"), text(crate::emit::FRAME), text("RZ")],
         );
         self.code.push(None, "ULDC.64", vec![text("UR4")], vec![Operand::bank0(0x208)]);
+        self.begin_stack();
     }
 
     /// The instructions of the current function.
@@ -177,7 +206,10 @@ impl<'a> Select<'a> {
     fn refuse(&mut self, index: u32, why: Refusal) {
         let function = &self.at.function;
         let instruction = &function.body.instructions[index as usize];
-        let opcode = self.module.opcode(instruction).text();
+        let opcode = self.module.opcode(instruction);
+        // What the device does not have is no shortcoming of this compiler.
+        let why = if opcode.data().gate.permits_target(DEVICE) { why } else { "sm_90 has none".to_owned() };
+        let opcode = opcode.text();
         let name = &self.module.functions[self.inlined[0].index()].name;
         self.refused.push(
             Diagnostic::error(
@@ -213,6 +245,7 @@ impl<'a> Select<'a> {
             Self::integer,
             Self::rare_integers,
             Self::logic,
+            Self::videos,
             Self::floats,
             Self::halves,
             Self::conversions,
@@ -220,12 +253,14 @@ impl<'a> Select<'a> {
             Self::memory_access,
             Self::atomics,
             Self::control,
+            Self::stack,
             Self::warps,
             Self::barriers,
             Self::clusters,
             Self::mbarriers,
             Self::asynchronous_copies,
             Self::matrices,
+            Self::wmma,
         ] {
             if let Some(done) = chapter(self, op) {
                 return done;

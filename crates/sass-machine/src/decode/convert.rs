@@ -77,6 +77,11 @@ fn packed(given: &Given<'_>) -> Option<Action> {
             })
         };
     }
+    macro_rules! above {
+        ($S:ty, $relu:literal) => {
+            words(given, &[Word], |a, _, _| numerics::fp8::pair_to_half::<$S, F16, $relu>(a as u16))
+        };
+    }
     match given.modifiers[..] {
         ["F16", "F32", "PACK_AB"] => pair!(F16, Rn, false),
         ["F16", "F32", "PACK_AB", "RZ"] => pair!(F16, Rz, false),
@@ -88,12 +93,12 @@ fn packed(given: &Given<'_>) -> Option<Action> {
         ["SATFINITE", "RELU", "E4M3", "F32", "PACK_AB_MERGE_C"] => below!(E4m3, true),
         ["SATFINITE", "E5M2", "F32", "PACK_AB_MERGE_C"] => below!(E5m2, false),
         ["SATFINITE", "RELU", "E5M2", "F32", "PACK_AB_MERGE_C"] => below!(E5m2, true),
-        ["F16", "E4M3", "UNPACK_B"] => {
-            words(given, &[Word], |a, _, _| numerics::fp8::pair_to_half::<E4m3, F16, false>(a as u16))
-        }
-        ["F16", "E5M2", "UNPACK_B"] => {
-            words(given, &[Word], |a, _, _| numerics::fp8::pair_to_half::<E5m2, F16, false>(a as u16))
-        }
+        ["F16", "E4M3", "UNPACK_B"] => above!(E4m3, false),
+        ["RELU", "F16", "E4M3", "UNPACK_B"] => above!(E4m3, true),
+        ["F16", "E5M2", "UNPACK_B"] => above!(E5m2, false),
+        ["RELU", "F16", "E5M2", "UNPACK_B"] => above!(E5m2, true),
+        ["RELU", "F16", "F32", "PACK_AB", "RZ"] => pair!(F16, Rz, true),
+        ["RELU", "BF16", "F32", "PACK_AB", "RZ"] => pair!(Bf16, Rz, true),
         _ => None,
     }
 }

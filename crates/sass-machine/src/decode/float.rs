@@ -142,12 +142,12 @@ fn least_or_most(given: &Given<'_>) -> Option<Action> {
 
 fn double<R: Rounding>(given: &Given<'_>) -> Option<Action> {
     let kinds = &[Double, Double, Double][..if given.opcode == "DFMA" { 3 } else { 2 }];
-    let function: fn(&[u64]) -> u64 = match given.opcode {
-        "DADD" => |s| f::add_f64::<R>(s[0], s[1]),
-        "DMUL" => |s| f::mul_f64::<R>(s[0], s[1]),
-        _ => |s| f::fma_f64::<R>(s[0], s[1], s[2]),
-    };
-    Some(one(given.registers(0, 2)?, given.sources(1, kinds)?, function))
+    let (place, sources) = (given.registers(0, 2)?, given.sources(1, kinds)?);
+    Some(match given.opcode {
+        "DADD" => one(place, sources, |s| f::add_f64::<R>(s[0], s[1])),
+        "DMUL" => one(place, sources, |s| f::mul_f64::<R>(s[0], s[1])),
+        _ => one(place, sources, |s| f::fma_f64::<R>(s[0], s[1], s[2])),
+    })
 }
 
 /// Calls a macro's arm with the type of the comparison that a modifier names.

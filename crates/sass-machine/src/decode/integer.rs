@@ -1,9 +1,11 @@
 //! Integers, bits, selection and comparison. A uniform instruction is the one without the `U`.
 
-use super::{Given, chosen_words, compute, joined, one, test, words};
+use super::{Given, NOTHING, chosen_words, compute, joined, one, test, words};
+use crate::lanes;
 use crate::operand::Sign;
-use crate::step::Kind::{Flag, Term, Wide, Word};
-use crate::step::{Action, Kind, Source};
+use crate::registers::PT;
+use crate::step::Kind::{Flag, Wide, Word};
+use crate::step::{Action, Compute, Input, Kind, MOST_SOURCES, Place, Source};
 use numerics::bits::{self, Clamp, PermuteMode, Wrap};
 use numerics::packed;
 
@@ -123,14 +125,56 @@ fn sum(given: &Given<'_>) -> Option<Action> {
     if at == 1 && !given.has("X") {
         return words(given, &[Word, Word, Word], |a, b, c| a.wrapping_add(b).wrapping_add(c));
     }
-    let kinds: &[_] = if given.has("X") { &[Term, Term, Term, Flag, Flag] } else { &[Term, Term, Term] };
-    let sources = given.sources(at, kinds)?;
-    Some(compute(places, sources, |s, to| {
-        let sum: u64 = s.iter().sum();
-        to[0] = sum & u64::from(u32::MAX);
-        for (times, carry) in (1..).zip(&mut to[1..]) {
-            *carry = u64::from(sum >> 32 >= times);
-        }
+    let carries = if given.has("X") {
+        [Some(given.source(at + 3, Flag)?), Some(given.source(at + 4, Flag)?)]
+    } else {
+        [None; 2]
+    };
+    let mut sources = [given.source(at, Word)?, given.source(at + 1, Word)?, given.source(at + 2, Word)?];
+    (given.operands.len() == at + 3 + 2 * usize::from(given.has("X"))).then_some(())?;
+    let terms = sources.each_mut().map(|source| Term::of(source.operand.take_sign()));
+    with_carries(&places, sources, carries, move |words, carries| {
+        let all = (0..3).fold((0, 0), |all, at| terms[at].add(words[at], all));
+        carries.into_iter().fold(all, |all, carry| Term::default().add(carry, all))
+    })
+}
+
+/// A term of a sum with carries: `-` adds the complement and one, which carries where the word is zero.
+#[derive(Clone, Copy, Default)]
+struct Term {
+    flip: u32,
+    one: u32,
+}
+
+impl Term {
+    fn of(sign: Sign) -> Self {
+        let flips = sign.negated != sign.inverted;
+        Self { flip: if flips { u32::MAX } else { 0 }, one: u32::from(sign.negated) }
+    }
+
+    /// Adds a word to a sum and its carries.
+    #[inline(always)]
+    fn add(self, word: u32, (sum, carries): (u32, u32)) -> (u32, u32) {
+        let (word, first) = (word ^ self.flip).overflowing_add(self.one);
+        let (sum, second) = sum.overflowing_add(word);
+        (sum, carries + u32::from(first) + u32::from(second))
+    }
+}
+
+/// A sum of words and carries; the first place is the sum's, those that follow say whether it carries, and whether it does so twice.
+fn with_carries(
+    places: &[Place],
+    sources: [Source; 3],
+    carries: [Option<Source>; 2],
+    function: impl Fn([u32; 3], [u32; 2]) -> (u32, u32) + Send + Sync + 'static,
+) -> Option<Action> {
+    let flag = |at: usize| places.get(at).copied().unwrap_or(Place::Predicate(PT));
+    Some(Action::Compute(Compute::Sum {
+        sources: sources.map(Input::from),
+        carries,
+        place: *places.first()?,
+        flags: [flag(1), flag(2)],
+        function: lanes::sum(function),
     }))
 }
 
@@ -144,51 +188,30 @@ fn shifted_sum(given: &Given<'_>) -> Option<Action> {
         places.push(given.flag(1)?);
     }
     let at = places.len();
-    let mut sources = vec![given.source(at, Word)?, given.source(at + 1, Term)?];
+    let mut sources = [given.source(at, Word)?, given.source(at + 1, Word)?, NOTHING];
     // What is negated is the shifted value.
     let sign = sources[0].operand.take_sign();
     let mut next = at + 2;
     if upper && !signed {
-        sources.push(given.source(next, Word)?);
+        sources[2] = given.source(next, Word)?;
         next += 1;
     }
     let shift = given.immediate(next)? & 31;
-    if given.has("X") {
-        sources.push(given.source(next + 1, Flag)?);
-    }
-    let carries = usize::from(given.has("X"));
-    (given.operands.len() == next + 1 + carries).then_some(())?;
-    let plain = places.len() == 1 && carries == 0 && sign == Sign::default();
+    let carry = if given.has("X") { Some(given.source(next + 1, Flag)?) } else { None };
+    (given.operands.len() == next + 1 + usize::from(carry.is_some())).then_some(())?;
     let shifted = move |a: u32, high: u32| {
-        let both = u64::from(high) << 32 | u64::from(a);
-        if upper { (both << shift >> 32) as u32 } else { a << shift }
+        let high = if signed { (a as i32 >> 31) as u32 } else { high };
+        // A shift by 32 in two steps: by one, and by the others.
+        if upper { high << shift | a >> 1 >> (31 - shift) } else { a << shift }
     };
-    if plain {
-        let extended = move |a: u32, high: u32| if signed { (a as i32 >> 31) as u32 } else { high };
-        let sources = sources.into_iter().map(|it| Source { kind: Word, ..it }).collect();
-        return chosen_words(given, sources, move |a, b, high| shifted(a, extended(a, high)).wrapping_add(b));
+    if places.len() == 1 && carry.is_none() && sign == Sign::default() {
+        return chosen_words(given, sources.to_vec(), move |a, b, high| shifted(a, high).wrapping_add(b));
     }
-    Some(compute(places, sources, move |s, to| {
-        let a = s[0] as u32;
-        let high = if signed {
-            (a as i32 >> 31) as u32
-        } else if upper {
-            s[2] as u32
-        } else {
-            0
-        };
-        let carry = if carries == 1 { s[s.len() - 1] } else { 0 };
-        let term = match shifted(a, high) {
-            value if sign.negated => u64::from(!value) + 1,
-            value if sign.inverted => u64::from(!value),
-            value => u64::from(value),
-        };
-        let sum = term + s[1] + carry;
-        to[0] = sum & u64::from(u32::MAX);
-        if let Some(flag) = to.get_mut(1) {
-            *flag = sum >> 32 & 1;
-        }
-    }))
+    let terms = [Term::of(sign), Term::of(sources[1].operand.take_sign())];
+    with_carries(&places, sources, [carry, None], move |[a, b, high], [carry, _]| {
+        let all = terms[1].add(b, terms[0].add(shifted(a, high), (0, 0)));
+        Term::default().add(carry, all)
+    })
 }
 
 /// `IMAD`, `.WIDE` with 64 bits of result and third operand, `.HI` with the high half of that; a predicate that carries out, one that
@@ -222,9 +245,7 @@ fn multiply(given: &Given<'_>) -> Option<Action> {
             (false, true) => sum >> 32,
             (false, false) => sum & u64::from(u32::MAX),
         };
-        if let Some(flag) = to.get_mut(1) {
-            *flag = u64::from(over || again);
-        }
+        to[1] = u64::from(over || again);
     }))
 }
 
@@ -321,7 +342,7 @@ impl Order {
 fn least_or_most(
     given: &Given<'_>,
     kinds: &[Kind],
-    function: impl Fn(&[u64]) -> u64 + Send + Sync + 'static,
+    function: impl Fn(&[u64; MOST_SOURCES]) -> u64 + Send + Sync + 'static,
 ) -> Option<Action> {
     Some(one(given.registers(0, 1)?, given.sources(1, kinds)?, function))
 }
@@ -332,6 +353,19 @@ fn shift(given: &Given<'_>) -> Option<Action> {
     let (left, high, wrap) = (given.has("L"), given.has("HI"), given.has("W"));
     let signed = given.has("S32") || given.has("S64");
     let most: u32 = if given.has("U64") || given.has("S64") { 64 } else { 32 };
+    // Where the other word does not come in.
+    match (left, high, signed, wrap) {
+        (true, false, _, true) if most == 32 => {
+            return words(given, &[Word, Word, Word], |low, amount, _| low << (amount & 31));
+        }
+        (true, false, _, false) => {
+            return words(given, &[Word, Word, Word], |low, amount, _| bits::shl(low, amount));
+        }
+        (false, true, false, false) => {
+            return words(given, &[Word, Word, Word], |_, amount, upper| bits::shr(upper, amount));
+        }
+        _ => {}
+    }
     words(given, &[Word, Word, Word], move |low, amount, upper| {
         let value = u64::from(upper) << 32 | u64::from(low);
         let amount = if wrap { amount % most } else { amount.min(most) };

@@ -11,11 +11,10 @@ mod memory;
 mod predicate;
 mod together;
 
+use crate::lanes;
 use crate::operand::{Half, Operand, Sign};
-use crate::registers::{LANES, RZ};
-use crate::step::{
-    Action, Compute, Kind, Lanes, MOST_PLACES, MOST_SOURCES, Place, Source, Step, Test, Words,
-};
+use crate::registers::RZ;
+use crate::step::{Action, Compute, Input, Kind, MOST_PLACES, MOST_SOURCES, Place, Source, Step};
 use sass::{Arch, Instruction, Name};
 
 /// Bytes of an instruction.
@@ -197,33 +196,20 @@ const NOTHING: Source = Source {
     kind: Kind::Word,
 };
 
-/// Results of so many registers, computed from sources.
+/// Results of so many registers, computed from sources; of both there are as many as there can be, and those that are not used mean nothing.
 fn compute(
     places: Vec<Place>,
     sources: Vec<Source>,
-    function: impl Fn(&[u64], &mut [u64]) + Send + Sync + 'static,
+    function: impl Fn(&[u64; MOST_SOURCES], &mut [u64; MOST_PLACES]) + Send + Sync + 'static,
 ) -> Action {
-    let (given, results) = (sources.len(), places.len());
-    let function: Lanes = Box::new(move |from, to| {
-        for lane in 0..LANES {
-            let (mut values, mut computed) = ([0; MOST_SOURCES], [0; MOST_PLACES]);
-            for (value, plane) in values.iter_mut().zip(from) {
-                *value = plane[lane];
-            }
-            function(&values[..given], &mut computed[..results]);
-            for (plane, value) in to.iter_mut().zip(computed) {
-                plane[lane] = value;
-            }
-        }
-    });
-    Action::Compute(Compute::Lanes { sources, places, function })
+    Action::Compute(Compute::Lanes { sources, places, function: lanes::lanes(function) })
 }
 
 /// One result.
 fn one(
     place: Place,
     sources: Vec<Source>,
-    function: impl Fn(&[u64]) -> u64 + Send + Sync + 'static,
+    function: impl Fn(&[u64; MOST_SOURCES]) -> u64 + Send + Sync + 'static,
 ) -> Action {
     compute(vec![place], sources, move |from, to| to[0] = function(from))
 }
@@ -246,12 +232,11 @@ fn chosen_words(
     let mut all = [NOTHING; 3];
     (sources.len() <= all.len()).then_some(())?;
     all[..sources.len()].copy_from_slice(&sources);
-    let function: Words = Box::new(move |a, b, c, to| {
-        for lane in 0..LANES {
-            to[lane] = function(a[lane], b[lane], c[lane]);
-        }
-    });
-    Some(Action::Compute(Compute::Words { sources: all, place: given.registers(0, 1)?, function }))
+    Some(Action::Compute(Compute::Words {
+        sources: all.map(Input::from),
+        place: given.registers(0, 1)?,
+        function: lanes::words(function),
+    }))
 }
 
 /// `op.bool p, q, a, b, c`: what holds of two words, and its opposite, joined with a third truth.
@@ -261,11 +246,15 @@ fn test(
     holds: impl Fn(u32, u32) -> bool + Send + Sync + 'static,
 ) -> Option<Action> {
     let [a, b, with] = given.sources(2, &[kind, kind, Kind::Flag])?.try_into().ok()?;
-    let function: Test = Box::new(move |a, b| {
-        (0..LANES).fold(0, |mask, lane| mask | u32::from(holds(a[lane], b[lane])) << lane)
-    });
+    let function = lanes::test(holds);
     let places = [given.flag(0)?, given.flag(1)?];
-    Some(Action::Compute(Compute::Test { sources: [a, b], places, with, join: joined(given)?, function }))
+    Some(Action::Compute(Compute::Test {
+        sources: [a.into(), b.into()],
+        places,
+        with,
+        join: joined(given)?,
+        function,
+    }))
 }
 
 /// How truths of lanes become one: `.AND`, `.OR`, `.XOR`.

@@ -10,8 +10,6 @@ pub(crate) const LINE: u64 = SECTOR * SECTORS as u64;
 /// A line's place.
 #[derive(Clone, Debug)]
 struct Way {
-    /// The line's number; none if nothing is here.
-    line: Option<u64>,
     /// When each sector is there.
     ready: [Option<u64>; SECTORS],
     /// The sectors that memory does not have yet.
@@ -20,12 +18,20 @@ struct Way {
     used: u64,
 }
 
-const EMPTY: Way = Way { line: None, ready: [None; SECTORS], dirty: 0, used: 0 };
+const EMPTY: Way = Way { ready: [None; SECTORS], dirty: 0, used: 0 };
+
+/// The places that a line may have. Sets get them when something comes there: an L2 is large.
+#[derive(Clone, Debug, Default)]
+struct Set {
+    /// The line's number of each, beside one another, as they are looked through for every sector.
+    lines: Vec<u64>,
+    ways: Vec<Way>,
+}
 
 /// The cache. Of a set the line goes that has not been used for longest.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
-    sets: Vec<Vec<Way>>,
+    sets: Vec<Set>,
     ways: usize,
     uses: u64,
 }
@@ -38,8 +44,7 @@ impl Cache {
     pub(crate) fn new(bytes: u64, ways: u64) -> Self {
         let ways = ways.max(1);
         let sets = (bytes / LINE / ways) as usize;
-        // Sets get their places when something comes there: an L2 is large.
-        Self { sets: vec![Vec::new(); sets], ways: ways as usize, uses: 0 }
+        Self { sets: vec![Set::default(); sets], ways: ways as usize, uses: 0 }
     }
 
     /// Which set a line is in: its number with higher bits mixed in, so that powers of two do not meet.
@@ -54,7 +59,9 @@ impl Cache {
             return None;
         }
         let set = self.set(line);
-        let way = self.sets[set].iter_mut().find(|way| way.line == Some(line))?;
+        let set = &mut self.sets[set];
+        let at = set.lines.iter().position(|&it| it == line)?;
+        let way = set.ways.get_mut(at)?;
         self.uses += 1;
         way.used = self.uses;
         way.ready[sector]
@@ -70,20 +77,21 @@ impl Cache {
         let (uses, ways) = (self.uses, self.ways);
         let set = &mut self.sets[set];
         let mut left = 0;
-        let at = match set.iter().position(|way| way.line == Some(line)) {
+        let at = match set.lines.iter().position(|&it| it == line) {
             Some(at) => at,
-            None if set.len() < ways => {
-                set.push(Way { line: Some(line), ..EMPTY });
-                set.len() - 1
+            None if set.ways.len() < ways => {
+                set.lines.push(line);
+                set.ways.push(EMPTY);
+                set.ways.len() - 1
             }
             None => {
-                let at = (0..set.len()).min_by_key(|&at| set[at].used).unwrap_or(0);
-                left = set[at].dirty.count_ones();
-                set[at] = Way { line: Some(line), ..EMPTY };
+                let at = (0..set.ways.len()).min_by_key(|&at| set.ways[at].used).unwrap_or(0);
+                left = set.ways[at].dirty.count_ones();
+                (set.lines[at], set.ways[at]) = (line, EMPTY);
                 at
             }
         };
-        let way = &mut set[at];
+        let way = &mut set.ways[at];
         way.used = uses;
         way.ready[sector] = Some(ready);
         way.dirty |= u8::from(is_dirty) << sector;

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use sim::Device;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 /// Points of a plan, at most.
@@ -179,6 +180,8 @@ impl Plan {
             shared: kernel.shared,
             budget: kernel.max_instructions.unwrap_or(u64::MAX),
             waves: kernel.sample,
+            // Points are modelled at once, each by one.
+            threads: NonZeroUsize::MIN,
         };
         let arguments = kernel.arguments.iter().map(|text| filled(text)).collect::<Result<_, _>>()?;
         Ok(Point { file: &kernel.file, kernel: chosen, device, sizes, set, shape, arguments, code, changed })

@@ -9,7 +9,8 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::record::Field;
 use parquet::schema::types::Type;
-use std::sync::Arc;
+use std::panic::{self, PanicHookInfo, UnwindSafe};
+use std::sync::{Arc, Once};
 
 /// What stands in a row for a column. A column's cells are of one kind, as far as they are not empty.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,7 +97,7 @@ impl Table {
 
     /// That of a Parquet file. Of some damaged files the crate panics, which is an error as any other here.
     pub(super) fn read(bytes: Vec<u8>) -> Result<Self> {
-        let read = std::panic::catch_unwind(|| Self::parse(bytes));
+        let read = quietly(|| Self::parse(bytes));
         read.unwrap_or_else(|_| Err(ParquetError::General("the file is damaged".to_owned())))
     }
 
@@ -137,9 +138,37 @@ impl Table {
     }
 }
 
+thread_local! {
+    /// Whether what panics in this thread is caught, so that nobody need read of it.
+    static IS_QUIET: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Calls a function that may panic, without a word of that on the terminal; other threads' panics are told as ever.
+fn quietly<T>(function: impl FnOnce() -> T + UnwindSafe) -> std::thread::Result<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| panic::set_hook(unless_quiet(panic::take_hook())));
+    IS_QUIET.set(true);
+    let result = panic::catch_unwind(function);
+    IS_QUIET.set(false);
+    result
+}
+
+type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
+
+fn unless_quiet(told: Hook) -> Hook {
+    Box::new(move |info| {
+        if !IS_QUIET.get() {
+            told(info);
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Cell, Of, Table};
+    use super::{Cell, Of, Table, quietly, unless_quiet};
+    use std::panic;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     fn table() -> Table {
         let columns = [("point", Of::Numbers), ("error", Of::Texts), ("cycles.max", Of::Reals)];
@@ -174,5 +203,19 @@ mod tests {
             damaged[at] ^= 0x55;
             let _ = Table::read(damaged);
         }
+    }
+
+    #[test]
+    fn what_is_caught_is_not_told() {
+        let told = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&told);
+        let before = panic::take_hook();
+        panic::set_hook(unless_quiet(Box::new(move |_| _ = counted.fetch_add(1, Ordering::Relaxed))));
+        let quiet = quietly(|| panic!("nobody reads this"));
+        let after_quiet = told.load(Ordering::Relaxed);
+        let loud = panic::catch_unwind(|| panic!("somebody does"));
+        panic::set_hook(before);
+        assert!(quiet.is_err() && loud.is_err());
+        assert_eq!((after_quiet, told.load(Ordering::Relaxed)), (0, 1));
     }
 }

@@ -3,12 +3,13 @@
 //!
 //! Lane l has rows l / 4 and l / 4 + 8 of A and D, columns 2 * (l % 4) and the next of each block of D, and column l / 4
 //! of each block of B ([`crate::matrix::layout`]). Of a row or a column it has one register for each four registers along k; the
-//! others are those of the rest of its quad. What lies in shared memory is read as if it lay in registers like these.
+//! others are those of the rest of its quad. What lies in shared memory is read as if it lay in registers like these, and so is
+//! what compiled code hands over.
 
 use super::tile::Tile;
 use crate::exec::Exec;
 use crate::image::matrix::{Factor, FactorSource, Product};
-use crate::lanes::simd::Simd;
+use crate::lanes::simd::{Simd, Work, on_host};
 use crate::lanes::{LANES, PlaneId};
 use crate::matrix::workspace::{Factors, Workspace};
 use numerics::tensor::Operand;
@@ -19,7 +20,7 @@ const ROWS: usize = 2 * LINES;
 
 impl Product {
     /// The arithmetic of the lanes of a warp side by side, if there is one and registers lie as it needs them.
-    pub(super) fn side_by_side(&self) -> Option<Kind> {
+    pub(crate) fn side_by_side(&self) -> Option<Kind> {
         let in_blocks = self.m == ROWS && self.n.is_multiple_of(LINES);
         let bits = self.config.a.bits();
         let whole = bits <= 32 && self.k.is_multiple_of(QUAD * 32 / bits as usize);
@@ -37,9 +38,10 @@ impl Product {
         kind: Kind,
         workspace: &mut Workspace,
     ) -> Result<(), u32> {
+        let source = &InFiles::new(x, self, warp);
         match kind {
-            Kind::Floats => self.columns::<S, _>(x, warp, &mut workspace.floats),
-            Kind::Integers => self.columns::<S, _>(x, warp, &mut workspace.integers),
+            Kind::Floats => self.columns::<S, _>(source, &mut workspace.floats),
+            Kind::Integers => self.columns::<S, _>(source, &mut workspace.integers),
         }
     }
 
@@ -54,9 +56,10 @@ impl Product {
         workspace: &mut Workspace,
     ) -> Result<bool, u32> {
         let Workspace { floats, integers, results, .. } = workspace;
+        let source = &InFiles::new(x, self, warp);
         let done = match kind {
-            Kind::Floats => self.rows::<S, _>(x, (warp, rank), floats, results)?,
-            Kind::Integers => self.rows::<S, _>(x, (warp, rank), integers, results)?,
+            Kind::Floats => self.rows::<S, _>(source, rank, floats, results)?,
+            Kind::Integers => self.rows::<S, _>(source, rank, integers, results)?,
         };
         if done {
             for (&plane, result) in self.d.planes().iter().zip(results) {
@@ -66,19 +69,33 @@ impl Product {
         Ok(done)
     }
 
+    /// Computes D of a warp that was handed over, to [`Workspace::results`]; `false` as above.
+    pub(crate) fn compute_listed(&self, listed: Listed<'_>, kind: Kind, workspace: &mut Workspace) -> bool {
+        on_host(Handed { product: self, listed, kind, workspace })
+    }
+
+    #[inline(always)]
+    fn whole<S: Simd, A: Arithmetic>(
+        &self,
+        source: &impl Source,
+        factors: &mut Factors<A>,
+        results: &mut Vec<[u32; LANES]>,
+    ) -> Result<bool, u32> {
+        self.columns::<S, _>(source, factors)?;
+        self.rows::<S, _>(source, 0, factors, results)
+    }
+
     #[inline(always)]
     fn columns<S: Simd, A: Arithmetic>(
         &self,
-        x: &Exec<'_>,
-        warp: usize,
+        source: &impl Source,
         factors: &mut Factors<A>,
     ) -> Result<(), u32> {
         let v = S::vectors();
-        let words = Words::new(x, &self.b, self.config.b, warp);
         let registers = self.registers();
         factors.columns.resize(self.n / LINES * registers, A::ZERO);
         for (index, columns) in factors.columns.iter_mut().enumerate() {
-            let word = words.read(v, x, index / registers * LINES, index % registers, index)?;
+            let word = source.b(v, index / registers * LINES, index % registers, index)?;
             A::decode(v, self.config.b, v.transpose(word), columns);
         }
         Ok(())
@@ -88,8 +105,8 @@ impl Product {
     #[inline(always)]
     fn rows<S: Simd, A: Arithmetic>(
         &self,
-        x: &Exec<'_>,
-        (warp, rank): (usize, usize),
+        source: &impl Source,
+        rank: usize,
         factors: &mut Factors<A>,
         results: &mut Vec<[u32; LANES]>,
     ) -> Result<bool, u32> {
@@ -97,21 +114,15 @@ impl Product {
         let Factors { rows, columns } = factors;
         rows.resize(self.registers(), A::ZERO);
         results.resize(self.n / 2, [0; LANES]);
-        let accumulates = self.accumulates(x, warp);
-        let words = Words::new(x, &self.a, self.config.a, warp);
         for half in 0..ROWS / LINES {
             for (i, rows) in rows.iter_mut().enumerate() {
-                let word = words.read(v, x, rank * ROWS + half * LINES, i, 2 * i + half)?;
+                let word = source.a(v, rank * ROWS + half * LINES, i, 2 * i + half)?;
                 A::decode(v, self.config.a, v.transpose(word), rows);
             }
             for (block, columns) in columns.chunks_exact(rows.len()).enumerate() {
                 let first = block * QUAD + 2 * half;
-                let addend = |register: usize| match accumulates {
-                    true => plane(x, self.c.planes()[register], warp),
-                    false => &[0; LANES],
-                };
-                let Some(sums) = A::sums(v, &self.config, rows, columns, [addend(first), addend(first + 1)])
-                else {
+                let addends = [source.c(first), source.c(first + 1)];
+                let Some(sums) = A::sums(v, &self.config, rows, columns, addends) else {
                     return Ok(false);
                 };
                 results[first..first + 2].copy_from_slice(&sums);
@@ -123,6 +134,104 @@ impl Product {
     /// The registers that a line of A or B takes, of those that a lane of its quad has.
     fn registers(&self) -> usize {
         self.k * self.config.a.bits() as usize / (32 * QUAD)
+    }
+}
+
+/// A product of a warp that was handed over.
+struct Handed<'a> {
+    product: &'a Product,
+    listed: Listed<'a>,
+    kind: Kind,
+    workspace: &'a mut Workspace,
+}
+
+impl Work for Handed<'_> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<S: Simd>(self) -> bool {
+        let Self { product, listed, kind, workspace: Workspace { floats, integers, results, .. } } = self;
+        let done = match kind {
+            Kind::Floats => product.whole::<S, _>(&listed, floats, results),
+            Kind::Integers => product.whole::<S, _>(&listed, integers, results),
+        };
+        done == Ok(true)
+    }
+}
+
+/// What has the matrices that a warp multiplies. Of A and B it is asked for the register with the `i`-th words along k of the eight
+/// lines from `first` on, which is the `index`-th of that matrix.
+trait Source {
+    fn a<V: Vectors>(&self, v: V, first: usize, i: usize, index: usize) -> Result<V::W, u32>;
+    fn b<V: Vectors>(&self, v: V, first: usize, i: usize, index: usize) -> Result<V::W, u32>;
+    /// A register of C.
+    fn c(&self, index: usize) -> &[u32; LANES];
+}
+
+/// Registers that were handed over: those of A, of B and of C.
+#[derive(Clone, Copy)]
+pub(crate) struct Listed<'a> {
+    pub(crate) a: &'a [[u32; LANES]],
+    pub(crate) b: &'a [[u32; LANES]],
+    pub(crate) c: &'a [[u32; LANES]],
+}
+
+impl Source for Listed<'_> {
+    #[inline(always)]
+    fn a<V: Vectors>(&self, v: V, _: usize, _: usize, index: usize) -> Result<V::W, u32> {
+        Ok(v.load(&self.a[index]))
+    }
+
+    #[inline(always)]
+    fn b<V: Vectors>(&self, v: V, _: usize, _: usize, index: usize) -> Result<V::W, u32> {
+        Ok(v.load(&self.b[index]))
+    }
+
+    #[inline(always)]
+    fn c(&self, index: usize) -> &[u32; LANES] {
+        &self.c[index]
+    }
+}
+
+/// The registers of a warp, and what lies in shared memory.
+struct InFiles<'x> {
+    x: &'x Exec<'x>,
+    warp: usize,
+    a: Words<'x>,
+    b: Words<'x>,
+    /// Those of C, if they count.
+    c: Option<&'x [PlaneId]>,
+}
+
+impl<'x> InFiles<'x> {
+    #[inline(always)]
+    fn new(x: &'x Exec<'x>, product: &'x Product, warp: usize) -> Self {
+        Self {
+            x,
+            warp,
+            a: Words::new(x, &product.a, product.config.a, warp),
+            b: Words::new(x, &product.b, product.config.b, warp),
+            c: product.accumulates(x, warp).then(|| product.c.planes()),
+        }
+    }
+}
+
+impl Source for InFiles<'_> {
+    #[inline(always)]
+    fn a<V: Vectors>(&self, v: V, first: usize, i: usize, index: usize) -> Result<V::W, u32> {
+        self.a.read(v, self.x, first, i, index)
+    }
+
+    #[inline(always)]
+    fn b<V: Vectors>(&self, v: V, first: usize, i: usize, index: usize) -> Result<V::W, u32> {
+        self.b.read(v, self.x, first, i, index)
+    }
+
+    #[inline(always)]
+    fn c(&self, index: usize) -> &[u32; LANES] {
+        match self.c {
+            Some(planes) => plane(self.x, planes[index], self.warp),
+            None => &[0; LANES],
+        }
     }
 }
 

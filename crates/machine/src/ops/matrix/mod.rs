@@ -14,7 +14,7 @@
 //! ([`crate::asynchrony`]). Its four warps meet first, so that none of them goes on to overwrite what
 //! another has yet to read; beyond that each computes its own 16 rows of D.
 
-mod lanes;
+pub(crate) mod lanes;
 pub(crate) mod product;
 mod tile;
 pub(crate) mod transfer;

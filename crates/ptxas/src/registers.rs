@@ -1,0 +1,64 @@
+//! How many registers a kernel may have, and that it gets along with them.
+
+use crate::allocate::{Allocation, GENERAL, Shortage, allocate, live_across_calls};
+use crate::code::{Class, Reg};
+use crate::select::Selected;
+use crate::spill::{Costs, Traffic, spill};
+use ptx::module::LaunchBounds;
+use std::collections::HashSet;
+
+/// The registers of an SM; a warp gets them by this many for each of its lanes.
+const OF_AN_SM: u32 = 65536;
+const GRANULE: u32 = 8;
+const WARP: u32 = 32;
+/// Bytes that frames are multiples of.
+const FRAME: u64 = 16;
+/// No kernel is held to less than this, as ptxas says of sm_90: calls need as many.
+const LEAST: u32 = 24;
+
+/// The registers that a kernel may have: as it says, else as many as let the CTAs that it speaks of be there together, else what
+/// the caller says.
+pub(crate) fn limit(bounds: &LaunchBounds, most: Option<u32>) -> u32 {
+    let threads =
+        bounds.req_ntid.or(bounds.max_ntid).map(|axes| axes.iter().fold(1, |a: u32, &b| a.saturating_mul(b)));
+    let by_launches = threads.map(|threads| {
+        let warps = threads.div_ceil(WARP).max(1).saturating_mul(bounds.min_nctapersm.unwrap_or(1).max(1));
+        OF_AN_SM / warps.saturating_mul(WARP) / GRANULE * GRANULE
+    });
+    let asked = match (bounds.max_nreg, by_launches) {
+        (Some(most), _) => most,
+        (None, Some(by_launches)) => by_launches,
+        (None, None) => most.unwrap_or(GENERAL),
+    };
+    asked.clamp(LEAST, GENERAL)
+}
+
+/// Gives a kernel its registers. No register keeps its value in a call; then, round by round, those go that are too many.
+pub(crate) fn give(selected: &mut Selected, limit: u32) -> Result<(Allocation, Traffic), Shortage> {
+    let mut made = HashSet::new();
+    let mut traffic = Traffic::default();
+    let mut to_frame = |selected: &mut Selected, victims: &HashSet<Reg>, made: &mut HashSet<Reg>| {
+        let more = spill(&mut selected.code, victims, &mut selected.frames, made);
+        traffic.stores += more.stores;
+        traffic.loads += more.loads;
+    };
+    if selected.code.has_routines() {
+        let victims = live_across_calls(&selected.code);
+        let is_predicate = |reg: &Reg| selected.code.registers[reg.0 as usize].class == Class::Predicate;
+        if victims.iter().any(is_predicate) {
+            return Err(Shortage::Predicates);
+        }
+        to_frame(selected, &victims, &mut made);
+    }
+    let allocation = loop {
+        let costs = Costs::new(&selected.code, &made);
+        let victims = match allocate(&selected.code, limit, &|reg, range| costs.of(reg, range)) {
+            Ok(allocation) => break allocation,
+            Err(Shortage::General(victims)) if !victims.is_empty() => victims.into_iter().collect(),
+            Err(shortage) => return Err(shortage),
+        };
+        to_frame(selected, &victims, &mut made);
+    };
+    selected.frames.iter_mut().for_each(|frame| *frame = frame.next_multiple_of(FRAME));
+    Ok((allocation, traffic))
+}
