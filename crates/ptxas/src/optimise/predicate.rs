@@ -117,8 +117,9 @@ fn skips(code: &mut Code) -> bool {
                         .is_some_and(|&(first, last)| first >= body.lines.start && last < body.lines.end)
             };
             let own = written.iter().all(inside);
-            // What nobody else reads may be computed for nothing.
-            if own && is_pure(one) {
+            // What nobody else reads may be computed for nothing, if nothing is loaded for it.
+            let loads = one.operands.iter().any(|it| matches!(it, Operand::Address { .. }));
+            if own && !loads && is_pure(one) {
                 continue;
             }
             one.guard = Some((reg, !not));
