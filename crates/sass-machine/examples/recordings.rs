@@ -1,5 +1,5 @@
-//! Asks a real GPU what instructions compute and what code with control codes that are too short does: `silicon make FOLDER` writes
-//! the kernels, their inputs and the list that cuasm's `silicon/run.c` runs; `silicon read FOLDER TO` keeps of what came back, in its `opcodes.results` and `hazards.results`, what is committed.
+//! Asks a real GPU what instructions compute and what code with control codes that are too short does: `recordings make FOLDER` writes
+//! the kernels, their inputs and the list that cuasm's `silicon/run.c` runs; `recordings read FOLDER TO` keeps of what came back, in its `opcodes.results` and `hazards.results`, what is committed.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -123,6 +123,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     match words.get(1..).unwrap_or_default() {
         [command, path] if command == "make" => make(Path::new(path)),
         [command, path, to] if command == "read" => read(Path::new(path), Path::new(to)),
-        _ => Err("silicon make FOLDER | silicon read FOLDER TO".into()),
+        _ => Err("recordings make FOLDER | recordings read FOLDER TO".into()),
     }
 }
