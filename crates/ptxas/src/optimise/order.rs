@@ -188,14 +188,18 @@ impl<'a> Region<'a> {
     fn best(&self, general: &[bool]) -> Option<Vec<usize>> {
         let old: Vec<usize> = (0..self.reads.len()).collect();
         let (was, predicates) = self.peak(&old, general);
-        let limit = (was + MORE).max(EASY);
-        let new = self.list(general, limit);
-        let (now, flags) = self.peak(&new, general);
-        (new != old && now <= limit.max(was + MORE) + 4 && flags <= predicates.max(PREDICATES + 1))
-            .then_some(new)
+        // Where many are live anyhow, some more cost few warps.
+        [(false, MORE), (true, MORE.max(was / 6))].into_iter().find_map(|(is_careful, more)| {
+            let limit = (was + more).max(EASY);
+            let new = self.list(general, limit, is_careful);
+            let (now, flags) = self.peak(&new, general);
+            (new != old && now <= limit + 4 && flags <= predicates.max(PREDICATES + 1)).then_some(new)
+        })
     }
 
-    fn list(&self, general: &[bool], limit: i32) -> Vec<usize> {
+    /// A new order. With hardly a register left the careful one goes on as the old one did, which had enough; else it is what takes
+    /// fewest that comes next, which may lead into a corner where everything takes one more.
+    fn list(&self, general: &[bool], limit: i32, is_careful: bool) -> Vec<usize> {
         let count = self.reads.len();
         let mut left = self.before.clone();
         let mut earliest = vec![0_u32; count];
@@ -218,7 +222,11 @@ impl<'a> Region<'a> {
                     at,
                 )
             };
-            let Some(place) = (0..ready.len()).min_by_key(|&place| rank(&ready[place])) else { break };
+            let place = match is_careful && tight {
+                true => (0..ready.len()).min_by_key(|&place| ready[place]),
+                false => (0..ready.len()).min_by_key(|&place| rank(&ready[place])),
+            };
+            let Some(place) = place else { break };
             let at = ready.swap_remove(place);
             now = now.max(earliest[at]) + 1;
             pressure.issue(self, at, general);
