@@ -36,13 +36,13 @@ impl Select<'_> {
         let scaled = self.add(Operand::low(reciprocal), Operand::number(SCALE));
         let guess = self.one("F2I.FTZ.U32.TRUNC.NTZ", vec![Operand::low(scaled)]);
         let minus = self.add(Operand::low(guess).signed("-"), Operand::zero());
-        let error = self.one("IMAD", vec![Operand::low(minus), m.clone(), Operand::zero()]);
+        let error = self.mad(Operand::low(minus), m.clone(), Operand::zero());
         let above = self.join(Operand::zero(), Operand::low(guess));
         let better =
             self.one("IMAD.HI.U32", vec![Operand::low(guess), Operand::low(error), Operand::wide(above, 2)]);
         let mut quotient = self.one("IMAD.HI.U32", vec![Operand::low(better), n.clone(), Operand::zero()]);
         let less = self.add(Operand::low(quotient).signed("-"), Operand::zero());
-        let mut rest = self.one("IMAD", vec![Operand::low(less), m.clone(), n]);
+        let mut rest = self.mad(Operand::low(less), m.clone(), n);
         for _ in 0..2 {
             let over = self.compare("ISETP.GE.U32.AND", Operand::low(rest), m.clone());
             let lower = self.add(Operand::low(rest), m.clone().signed("-"));

@@ -79,7 +79,7 @@ impl Select<'_> {
         };
         let (a, b) = (factor(a)?, factor(b)?);
         let product = match mode {
-            i::Mul24Mode::Lo => self.one("IMAD", vec![a, b, Operand::zero()]),
+            i::Mul24Mode::Lo => self.mad(a, b, Operand::zero()),
             i::Mul24Mode::Hi => {
                 let both = self.pair(format!("IMAD.WIDE{kind}"), vec![a, b, Operand::zero()]);
                 let read = vec![Operand::part(both, 0), Operand::number(16), Operand::part(both, 1)];
@@ -249,8 +249,15 @@ impl Select<'_> {
             Number => bound(self, "ISETP.LE.U32.AND", infinite, always),
             Notanumber => bound(self, "ISETP.GT.U32.AND", infinite, always),
             Normal => {
+                // Zero is a normal number (PTX ISA, "testp"): one less is as great as the greatest subnormal, or greater, for it too.
                 let finite = bound(self, "ISETP.LT.U32.AND", infinite, always);
-                bound(self, "ISETP.GE.U32.AND", least, Operand::Predicate(finite, false))
+                let less = self.add(magnitude.clone(), Operand::ones());
+                let least = self.constant(least - 1);
+                let to = self.flag();
+                let written = vec![Operand::Predicate(to, false), Operand::always(false)];
+                let read = vec![Operand::low(less), least, Operand::Predicate(finite, false)];
+                self.code.push(None, "ISETP.GE.U32.AND", written, read);
+                to
             }
             Subnormal => {
                 let small = bound(self, "ISETP.LT.U32.AND", least, always);

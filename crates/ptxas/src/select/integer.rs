@@ -69,6 +69,14 @@ impl Select<'_> {
         self.one("IADD3", vec![a, b, Operand::zero()])
     }
 
+    /// `a * b + c`. Of a product with zero the table of machine code has no row.
+    pub(super) fn mad(&mut self, a: Operand, b: Operand, c: Operand) -> Reg {
+        match [&a, &b].contains(&&Operand::zero()) {
+            true => self.add(Operand::zero(), c),
+            false => self.one("IMAD", vec![a, b, c]),
+        }
+    }
+
     fn sum(&mut self, ty: ScalarType, d: Def, a: &Value, b: &Value, minus: bool) -> Done {
         let result = if ty.bits() == 64 {
             let (a, b) = (self.double(a)?, self.double(b)?);
@@ -198,7 +206,7 @@ impl Select<'_> {
                 let (a, b) = (self.word(a)?, self.word(b)?);
                 let c = c.map_or(Ok(Operand::zero()), |c| self.word(c))?;
                 let b = self.factor(b);
-                self.one("IMAD", vec![a, b, c])
+                self.mad(a, b, c)
             }
             (mode, _) => {
                 let (a, b) = (self.extended(a, ty)?, self.extended(b, ty)?);
@@ -206,14 +214,14 @@ impl Select<'_> {
                 let c = c.map_or(Ok(Operand::zero()), |c| self.word(c))?;
                 match mode {
                     Hi => {
-                        let all = self.one("IMAD", vec![a, b, Operand::zero()]);
+                        let all = self.mad(a, b, Operand::zero());
                         let high = self.one(
                             "SHF.R.U32.HI",
                             vec![Operand::zero(), Operand::number(16), Operand::low(all)],
                         );
                         self.add(Operand::low(high), c)
                     }
-                    Lo | Wide => self.one("IMAD", vec![a, b, c]),
+                    Lo | Wide => self.mad(a, b, c),
                 }
             }
         };
@@ -238,8 +246,8 @@ impl Select<'_> {
 
     pub(super) fn multiply64(&mut self, a: Reg, b: Reg) -> Reg {
         let low = self.pair("IMAD.WIDE.U32", vec![Operand::part(a, 0), Operand::part(b, 0), Operand::zero()]);
-        let cross = self.one("IMAD", vec![Operand::part(a, 0), Operand::part(b, 1), Operand::part(low, 1)]);
-        let high = self.one("IMAD", vec![Operand::part(a, 1), Operand::part(b, 0), Operand::low(cross)]);
+        let cross = self.mad(Operand::part(a, 0), Operand::part(b, 1), Operand::part(low, 1));
+        let high = self.mad(Operand::part(a, 1), Operand::part(b, 0), Operand::low(cross));
         self.join(Operand::part(low, 0), Operand::low(high))
     }
 

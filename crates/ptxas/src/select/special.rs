@@ -59,7 +59,7 @@ impl Select<'_> {
                 let size = bank(self, 0x144 + u32::from(component) * 4);
                 let minus = self
                     .one("IADD3", vec![Operand::low(cluster).signed("-"), Operand::zero(), Operand::zero()]);
-                self.one("IMAD", vec![Operand::low(size), Operand::low(minus), Operand::low(cta)])
+                self.mad(Operand::low(size), Operand::low(minus), Operand::low(cta))
             }
             ClusterNctaid => bank(self, 0x144 + u32::from(component) * 4),
             ClusterNctarank => bank(self, 0x188),

@@ -196,7 +196,7 @@ impl Select<'_> {
         };
         let scale = self.constant(scale);
         let base = match shared {
-            true => self.one("IMAD", vec![near, scale, Operand::low(at)]),
+            true => self.mad(near, scale, Operand::low(at)),
             false => self.pair("IMAD.WIDE.U32", vec![near, scale, Operand::wide(at, 2)]),
         };
         Ok(Stored { base, shared, stride, contiguous, lane: (line, unit), known: HashMap::new() })
@@ -214,10 +214,10 @@ impl Select<'_> {
             Some(&at) => at,
             None => {
                 let (scale, more) = (self.constant(each * bytes), self.constant(far * bytes));
-                let factor = Operand::low(self.one("IMAD", vec![lane, scale, more]));
+                let factor = Operand::low(self.mad(lane, scale, more));
                 let stride = stored.stride.clone();
                 let at = match stored.shared {
-                    true => self.one("IMAD", vec![stride, factor, Operand::low(stored.base)]),
+                    true => self.mad(stride, factor, Operand::low(stored.base)),
                     false => self.pair("IMAD.WIDE.U32", vec![stride, factor, Operand::wide(stored.base, 2)]),
                 };
                 stored.known.insert(far, at);
