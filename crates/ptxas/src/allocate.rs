@@ -184,6 +184,17 @@ impl Units {
     pub(crate) fn writes(&self, instruction: &Instruction, visit: &mut dyn FnMut(u32)) {
         instruction.operands[..instruction.written].iter().flat_map(|o| self.of(o)).for_each(visit);
     }
+
+    /// How often each is written, and how often it is read.
+    pub(crate) fn counts(&self, code: &Code) -> (Vec<u32>, Vec<u32>) {
+        let (mut written, mut read) = (vec![0; self.count], vec![0; self.count]);
+        for line in &code.lines {
+            let Line::Instruction(one) = line else { continue };
+            self.writes(one, &mut |unit| written[unit as usize] += 1);
+            self.reads(code, one, &mut |unit| read[unit as usize] += 1);
+        }
+        (written, read)
+    }
 }
 
 /// The registers that an operand names, part by part.

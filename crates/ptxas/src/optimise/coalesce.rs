@@ -8,12 +8,7 @@ use std::collections::HashMap;
 /// Lets instructions write where a later copy in their block would bring the result.
 pub(crate) fn coalesce(code: &mut Code) {
     let units = Units::new(code);
-    let (mut written, mut uses) = (vec![0_u32; units.count], vec![0_u32; units.count]);
-    for line in &code.lines {
-        let Line::Instruction(one) = line else { continue };
-        units.writes(one, &mut |unit| written[unit as usize] += 1);
-        units.reads(code, one, &mut |unit| uses[unit as usize] += 1);
-    }
+    let (written, uses) = units.counts(code);
     let mut gone = Vec::new();
     for block in blocks(code) {
         // Where each unit was written and touched last, in this block.

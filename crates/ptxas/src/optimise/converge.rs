@@ -134,12 +134,7 @@ fn fits(code: &Code, flow: &Flow, branch: usize, region: &Region) -> bool {
 /// Branches at which lanes of a warp may part.
 fn divergent(code: &Code, flow: &Flow, after: &[Option<usize>]) -> Vec<usize> {
     let units = Units::new(code);
-    let mut written = vec![0_u32; units.count];
-    for line in &code.lines {
-        if let Line::Instruction(one) = line {
-            units.writes(one, &mut |unit| written[unit as usize] += 1);
-        }
-    }
+    let (written, _) = units.counts(code);
     let mut varying = vec![false; units.count];
     let mut parted: BTreeSet<usize> = BTreeSet::new();
     let mut branches: BTreeSet<usize> = BTreeSet::new();

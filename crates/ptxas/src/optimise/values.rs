@@ -150,12 +150,7 @@ impl<'a> Values<'a> {
             let end = units.first.get(index + 1).map_or(units.count, |&next| next as usize);
             regs.extend((0..end - first as usize).map(|part| (Reg(index as u32), part as u8)));
         }
-        let (mut written, mut uses) = (vec![0_u32; units.count], vec![0_u32; units.count]);
-        for line in &code.lines {
-            let Line::Instruction(one) = line else { continue };
-            units.writes(one, &mut |unit| written[unit as usize] += 1);
-            units.reads(code, one, &mut |unit| uses[unit as usize] += 1);
-        }
+        let (written, uses) = units.counts(code);
         Self {
             flow,
             units,

@@ -235,33 +235,28 @@ impl Select<'_> {
         use i::TestpOp::{Finite, Infinite, Normal, Notanumber, Number, Subnormal};
         let a = self.word(&op.a)?;
         let magnitude = Operand::low(self.lop(a, Operand::number(0x7fff_ffff), 0xc0));
-        let bound = |this: &mut Self, name: &str, bits: u32, with: Operand| {
+        let bound = |this: &mut Self, name: &str, of: &Operand, bits: u32, with: Operand| {
             let (to, bits) = (this.flag(), this.constant(bits));
             let written = vec![Operand::Predicate(to, false), Operand::always(false)];
-            this.code.push(None, name, written, vec![magnitude.clone(), bits, with]);
+            this.code.push(None, name, written, vec![of.clone(), bits, with]);
             to
         };
         let (infinite, least) = (0x7f80_0000, 0x0080_0000);
         let always = Operand::always(false);
         let flag = match op.op {
-            Finite => bound(self, "ISETP.LT.U32.AND", infinite, always),
-            Infinite => bound(self, "ISETP.EQ.U32.AND", infinite, always),
-            Number => bound(self, "ISETP.LE.U32.AND", infinite, always),
-            Notanumber => bound(self, "ISETP.GT.U32.AND", infinite, always),
+            Finite => bound(self, "ISETP.LT.U32.AND", &magnitude, infinite, always),
+            Infinite => bound(self, "ISETP.EQ.U32.AND", &magnitude, infinite, always),
+            Number => bound(self, "ISETP.LE.U32.AND", &magnitude, infinite, always),
+            Notanumber => bound(self, "ISETP.GT.U32.AND", &magnitude, infinite, always),
             Normal => {
                 // Zero is a normal number (PTX ISA, "testp"): one less is as great as the greatest subnormal, or greater, for it too.
-                let finite = bound(self, "ISETP.LT.U32.AND", infinite, always);
-                let less = self.add(magnitude.clone(), Operand::ones());
-                let least = self.constant(least - 1);
-                let to = self.flag();
-                let written = vec![Operand::Predicate(to, false), Operand::always(false)];
-                let read = vec![Operand::low(less), least, Operand::Predicate(finite, false)];
-                self.code.push(None, "ISETP.GE.U32.AND", written, read);
-                to
+                let finite = bound(self, "ISETP.LT.U32.AND", &magnitude, infinite, always);
+                let less = Operand::low(self.add(magnitude.clone(), Operand::ones()));
+                bound(self, "ISETP.GE.U32.AND", &less, least - 1, Operand::Predicate(finite, false))
             }
             Subnormal => {
-                let small = bound(self, "ISETP.LT.U32.AND", least, always);
-                bound(self, "ISETP.NE.U32.AND", 0, Operand::Predicate(small, false))
+                let small = bound(self, "ISETP.LT.U32.AND", &magnitude, least, always);
+                bound(self, "ISETP.NE.U32.AND", &magnitude, 0, Operand::Predicate(small, false))
             }
         };
         self.set_flag(op.p, flag);
