@@ -50,6 +50,15 @@ pub struct Range {
     pub end: u32,
 }
 
+/// Which of the places that are free is taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    /// The first, so that few are used at all.
+    First,
+    /// The one that has been free for longest: who was there has been read by then, and nobody waits for that.
+    Longest,
+}
+
 /// Gives every register its place, below `limit` if it is a general one. Where there is none, the cheapest goes, by what `cost` says of a
 /// register in its range; those without a cost stay.
 ///
@@ -64,6 +73,22 @@ pub fn allocate(
         return Err(Shortage::Memory);
     }
     let ranges = ranges(code);
+    let few = place(code, &ranges, limit, cost, Choice::First)?;
+    let ends = code.registers.iter().zip(&ranges).zip(&few.0).map(|((info, range), &at)| match info.class {
+        Class::General(width) if range.is_some() => at + u32::from(width),
+        Class::General(_) | Class::Predicate => 0,
+    });
+    let used = ends.max().unwrap_or(0).max(STACK_POINTER + 1);
+    Ok(place(code, &ranges, used, &|_, _| None, Choice::Longest).unwrap_or(few))
+}
+
+fn place(
+    code: &Code,
+    ranges: &[Option<Range>],
+    limit: u32,
+    cost: &dyn Fn(Reg, Range) -> Option<f64>,
+    choice: Choice,
+) -> Result<Allocation, Shortage> {
     let mut order: Vec<(Range, usize)> =
         ranges.iter().enumerate().filter_map(|(i, range)| Some(((*range)?, i))).collect();
     order.sort_by_key(|&(range, i)| (range.start, i));
@@ -82,7 +107,14 @@ pub fn allocate(
         let step = alignment(width as u8) as usize;
         let windows = || (0..).step_by(step).take_while(|&at| at + width <= file.len());
         let free = |taken: &Option<Taken>| taken.is_none_or(|taken| taken.end < range.start);
-        let found = windows().find(|&at| file[at..at + width].iter().all(free));
+        let mut fitting = windows().filter(|&at| file[at..at + width].iter().all(free));
+        let found = match choice {
+            Choice::First => fitting.next(),
+            Choice::Longest => {
+                let since = |&at: &usize| file[at..at + width].iter().flatten().map(|taken| taken.end).max();
+                fitting.min_by_key(since)
+            }
+        };
         let place = match (found, code.registers[i].class) {
             (Some(place), _) => place,
             (None, Class::Predicate) => return Err(Shortage::Predicates),
@@ -201,6 +233,11 @@ impl Units {
 pub(crate) fn operand_units(operand: &Operand) -> impl Iterator<Item = (Reg, u8)> {
     let register = operand.register();
     register.into_iter().flat_map(|(reg, part, width)| (part..part + width).map(move |part| (reg, part)))
+}
+
+/// Whether an instruction still reads while it writes: the matrices of one LDSM come one after the other.
+pub(crate) fn reads_late(instruction: &Instruction) -> bool {
+    instruction.name.starts_with("LDSM")
 }
 
 /// Whether control goes nowhere that is known from an instruction.
@@ -339,8 +376,7 @@ pub fn ranges(code: &Code) -> Vec<Option<Range>> {
                 cover(unit as usize, at + 1);
                 live[unit as usize / 64] &= !(1 << (unit % 64));
             });
-            // The matrices of one LDSM come one after the other.
-            let last = if instruction.name.starts_with("LDSM") { at + 1 } else { at };
+            let last = if reads_late(instruction) { at + 1 } else { at };
             units.reads(code, instruction, &mut |unit| {
                 cover(unit as usize, last);
                 live[unit as usize / 64] |= 1 << (unit % 64);

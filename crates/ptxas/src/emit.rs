@@ -152,10 +152,10 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &
     }
     let _ = writeln!(out, "\t.kernel\t\"{name}\"{arguments}");
     let base = *labels;
-    let controls = schedule::controls(level, &kernel.code, &kernel.allocation);
+    let issues = schedule::issues(level, &kernel.code, &kernel.allocation);
     let mut frames = kernel.frames.iter();
     let mut frame = frames.next().copied().unwrap_or(0);
-    for (line, control) in kernel.code.lines.iter().zip(&controls) {
+    for (line, issue) in kernel.code.lines.iter().zip(&issues) {
         if kernel.code.is_routine(line) {
             frame = frames.next().copied().unwrap_or(0);
         }
@@ -164,7 +164,10 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &
                 *labels = (*labels).max(base + label.0);
                 let _ = writeln!(out, ".L_x_{}:", base + label.0);
             }
-            Line::Instruction(one) => instruction(one, control, kernel, (base, frame), out),
+            Line::Instruction(one) => instruction(one, &issue.control, kernel, (base, frame), out),
+        }
+        if let Some(pause) = &issue.pause {
+            let _ = writeln!(out, "{pause} NOP ;");
         }
     }
     *labels += 1;

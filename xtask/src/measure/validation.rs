@@ -10,6 +10,7 @@ use real_gpu::{Gpu, Launch};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::fs;
+use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;
 
 /// Which kernels with which sizes.
@@ -90,7 +91,7 @@ pub(crate) fn cases() -> impl Iterator<Item = Case> {
 
 /// Times all kernels whose cubins are in a folder; with `once` each is launched a single time, for a profiler that looks on.
 pub(crate) fn time(gpu: &Gpu, folder: &Path, once: bool) -> Result<String> {
-    let mut table = String::from("kernel,n,grid_x,grid_y,block_x,block_y,repeat,launches,nanoseconds\n");
+    let mut table = String::from("kernel,n,grid_x,grid_y,block_x,block_y,repeat,launches,nanoseconds,output\n");
     let mut inputs: HashMap<Input, u64> = HashMap::new();
     for case in cases() {
         let Case { kernel, n } = case;
@@ -121,12 +122,18 @@ pub(crate) fn time(gpu: &Gpu, folder: &Path, once: bool) -> Result<String> {
             params: &params,
         };
         module.launch(&launch).with_context(|| kernel.name)?;
+        let mut written = vec![0; bytes];
+        gpu.read(out, &mut written)?;
+        // What tells whether two compilers' code wrote the same.
+        let mut hasher = DefaultHasher::new();
+        hasher.write(&written);
+        let output = hasher.finish();
         for repeat in 0..if once { 0 } else { REPEATS } {
             for launches in [1, LAUNCHES] {
                 let taken = module.time(&launch, launches)?;
                 let name = kernel.name;
                 let ([x, y, _], [width, height, _]) = (grid, block);
-                writeln!(table, "{name},{n},{x},{y},{width},{height},{repeat},{launches},{taken:.0}")?;
+                writeln!(table, "{name},{n},{x},{y},{width},{height},{repeat},{launches},{taken:.0},{output:016x}")?;
             }
         }
         gpu.free(out)?;

@@ -95,41 +95,45 @@ fn three(two: &[Operand], other: &Operand) -> Option<(&'static str, Vec<Operand>
     }
 }
 
-/// The table of a logic function whose operands are given, with the function of one of them in its place.
+/// Two logic functions as one, if there are no more than three things that they are of.
 fn logic(one: &mut Instruction, values: &Values<'_>) {
-    let [_, a, b, c, table, last] = &one.operands.clone()[..] else { return };
-    let Some(table) = slots::constant(table).filter(|_| *c == Operand::zero()) else { return };
-    for (first, source, other) in [(true, a, b), (false, b, a)] {
-        let Some(made) = only_reader(source, values) else { continue };
-        if made.name != "LOP3.LUT" || !zero(made.read.get(2)) {
-            continue;
-        }
+    let [_, sources @ .., table, last] = &one.operands.clone()[..] else { return };
+    let Some(outer) = slots::constant(table).filter(|_| sources.len() == 3) else { return };
+    for (index, source) in sources.iter().enumerate() {
+        let Some(made) = only_reader(source, values).filter(|made| made.name == "LOP3.LUT") else { continue };
         let Some(inner) = made.read.get(3).and_then(slots::constant) else { continue };
-        let Some(read) = again(made, 2, values) else { continue };
-        let is_text = |it: &Operand| matches!(it, Operand::Text(_)) && *it != Operand::zero();
-        if is_text(&read[1]) && is_text(other) || is_text(&read[0]) {
+        let Some(read) = again(made, 3, values) else { continue };
+        let others = sources.iter().enumerate().filter(|&(at, _)| at != index).map(|(_, it)| it);
+        let mut of: Vec<Operand> = Vec::new();
+        for operand in read.iter().chain(others) {
+            if *operand != Operand::zero() && !of.contains(operand) {
+                of.push(operand.clone());
+            }
+        }
+        let is_text = |it: &Operand| matches!(it, Operand::Text(_));
+        let constants = of.iter().filter(|it| is_text(it)).count();
+        if of.len() > 3 || constants > 1 || !of.iter().all(|it| is_text(it) || plain(it)) {
             continue;
         }
-        // x is 0xf0, y 0xcc, the other 0xaa; a third operand of zero leaves the lower rows of each table.
-        let of = |table: u32, a: u32, b: u32| table >> (a << 2 | b << 1) & 1;
+        of.resize(3, Operand::zero());
+        // A constant stands second.
+        if let Some(at) = of.iter().position(|it| is_text(it) && *it != Operand::zero()) {
+            of.swap(at, 1);
+        }
         let mut fused = 0;
         for row in 0..8 {
-            let (x, y, z) = (row >> 2 & 1, row >> 1 & 1, row & 1);
-            let within = of(inner, x, y);
-            let value = if first { of(table, within, z) } else { of(table, z, within) };
-            fused |= value << row;
+            let bit = |it: &Operand| match of.iter().position(|of| of == it) {
+                Some(at) if *it != Operand::zero() => row >> (2 - at) & 1,
+                _ => 0,
+            };
+            let function = |table: u32, [a, b, c]: [u32; 3]| table >> (a << 2 | b << 1 | c) & 1;
+            let within = function(inner, [0, 1, 2].map(|at| bit(&read[at])));
+            let given = [0, 1, 2].map(|at| if at == index { within } else { bit(&sources[at]) });
+            fused |= function(outer, given) << row;
         }
-        let (x, y, z) = (read[0].clone(), read[1].clone(), other.clone());
-        let (order, fused) = if is_text(other) {
-            // The constant stands second: y and z change places.
-            let swapped = (0..8).filter(|it| fused >> (it & 4 | it >> 1 & 1 | it << 1 & 2) & 1 == 1);
-            ([x, z, y], swapped.fold(0, |all, it: u32| all | 1 << it))
-        } else {
-            ([x, y, z], fused)
-        };
         let last = last.clone();
         one.operands.truncate(1);
-        one.operands.extend(order);
+        one.operands.extend(of);
         one.operands.extend([Operand::number(fused), last]);
         return;
     }

@@ -1,12 +1,17 @@
 //! What is done for speed between selection and allocation, above the lowest level. Selection copies freely and computes everything
 //! where it is needed, because of this.
 
-mod coalesce;
+mod balance;
+mod branches;
 mod converge;
 mod fuse;
 mod graph;
+mod join;
+mod merge;
+mod needed;
 mod order;
 mod predicate;
+mod pressure;
 mod slots;
 mod values;
 mod waits;
@@ -36,10 +41,14 @@ pub(crate) fn optimise(code: &mut Code, waits: bool) {
         let flow = Flow::new(code);
         values::number(code, &flow, stage);
     }
+    needed::keep_needed(code);
+    join::join(code);
+    values::number(code, &Flow::new(code), Stage::Copies);
     predicate::predicate(code);
     if !waits {
         // Nobody needs a turn for the others to go on.
         without(code, "YIELD");
+        branches::straighten(code);
         let meets = code
             .lines
             .iter()
@@ -48,7 +57,8 @@ pub(crate) fn optimise(code: &mut Code, waits: bool) {
             without(code, "WARPSYNC.ALL");
         }
     }
-    coalesce::coalesce(code);
+    merge::merge(code);
+    balance::balance(code);
     order::order(code);
 }
 

@@ -4,9 +4,10 @@
 //! Nothing passes an instruction that is not known to be simple. Loads and stores keep their order where they may meet: in one
 //! space, unless both addresses are offsets from the same register that lie apart.
 
+use super::pressure::{Lives, Pressure};
 use crate::allocate::{Units, blocks, live_out};
 use crate::code::{Class, Code, Instruction, Line, Operand};
-use crate::schedule::{Weight, weight};
+use crate::schedule::{Latency, Weight, guard_cycles, latency, weight};
 use std::collections::HashMap;
 
 /// Most instructions that are put in order together.
@@ -45,8 +46,8 @@ pub(crate) fn order(code: &mut Code) {
                 start -= 1;
             }
             if end - start > 1 {
-                let region = Region::new(code, &units, start..end, &live);
-                if let Some(order) = region.best(&general) {
+                let region = Region::new(code, &units, start..end, &live, &general);
+                if let Some(order) = region.best() {
                     let lines: Vec<Line> = order.iter().map(|&at| code.lines[start + at].clone()).collect();
                     code.lines.splice(start..end, lines);
                 }
@@ -63,15 +64,14 @@ pub(crate) fn order(code: &mut Code) {
 }
 
 /// Instructions that may change places.
-struct Region<'a> {
-    reads: Vec<Vec<u32>>,
-    writes: Vec<Vec<u32>>,
+struct Region {
+    lives: Lives,
     /// Who waits for each, and how many cycles.
     after: Vec<Vec<(usize, u32)>>,
     before: Vec<usize>,
-    /// Cycles from the issue of each to the end.
+    /// Cycles from the issue of each to its result, and to the end.
+    weights: Vec<u32>,
     height: Vec<u32>,
-    live: &'a [u64],
 }
 
 /// An access to memory.
@@ -118,8 +118,14 @@ fn bytes(name: &str) -> i64 {
     }
 }
 
-impl<'a> Region<'a> {
-    fn new(code: &Code, units: &Units, lines: std::ops::Range<usize>, live: &'a [u64]) -> Self {
+impl Region {
+    fn new(
+        code: &Code,
+        units: &Units,
+        lines: std::ops::Range<usize>,
+        live: &[u64],
+        is_general: &[bool],
+    ) -> Self {
         let count = lines.len();
         let (mut reads, mut writes) = (vec![Vec::new(); count], vec![Vec::new(); count]);
         let mut after: Vec<Vec<(usize, u32)>> = vec![Vec::new(); count];
@@ -128,19 +134,26 @@ impl<'a> Region<'a> {
         let mut readers: HashMap<u32, Vec<usize>> = HashMap::new();
         let mut versions: HashMap<u32, usize> = HashMap::new();
         let mut memory: Vec<Access> = Vec::new();
-        let mut weights = vec![1; count];
+        let (mut weights, mut guards) = (vec![1; count], vec![1; count]);
         for index in 0..count {
             let Line::Instruction(one) = &code.lines[lines.start + index] else { continue };
             weights[index] = weight(one).map_or(1, |Weight(cycles)| cycles);
+            guards[index] = match latency(one) {
+                Latency::Fixed(pipe) => guard_cycles(pipe),
+                Latency::Variable { .. } | Latency::Branch | Latency::Meeting | Latency::Serial => {
+                    weights[index]
+                }
+            };
             units.reads(code, one, &mut |unit| reads[index].push(unit));
             units.writes(one, &mut |unit| writes[index].push(unit));
             let mut edge = |from: usize, cycles: u32| {
                 after[from].push((index, cycles));
                 before[index] += 1;
             };
+            let guard = one.guard.map(|(reg, _)| units.first[reg.0 as usize]);
             for unit in &reads[index] {
                 if let Some(&from) = writer.get(unit) {
-                    edge(from, weights[from]);
+                    edge(from, if guard == Some(*unit) { guards[from] } else { weights[from] });
                 }
             }
             for unit in &writes[index] {
@@ -181,36 +194,55 @@ impl<'a> Region<'a> {
                 after[at].iter().map(|&(next, cycles)| height[next] + cycles).max().unwrap_or(weights[at]);
             height[at] = rest;
         }
-        Self { reads, writes, after, before, height, live }
+        Self { lives: Lives::new(&reads, &writes, live, is_general), after, before, weights, height }
     }
 
-    /// The new order; none if the old one is better.
-    fn best(&self, general: &[bool]) -> Option<Vec<usize>> {
-        let old: Vec<usize> = (0..self.reads.len()).collect();
-        let (was, predicates) = self.peak(&old, general);
+    /// The new order; none if the old one is better. Of some that take no more registers than it seems worth the shortest is taken.
+    fn best(&self) -> Option<Vec<usize>> {
+        let old: Vec<usize> = (0..self.weights.len()).collect();
+        let (was, predicates) = self.lives.peak(&old);
         // Where many are live anyhow, some more cost few warps.
-        [(false, MORE), (true, MORE.max(was / 6))].into_iter().find_map(|(is_careful, more)| {
+        let mut best = (self.cycles(&old), None);
+        for (is_careful, more) in [(false, MORE), (false, MORE.max(was / 8)), (true, MORE.max(was / 6))] {
             let limit = (was + more).max(EASY);
-            let new = self.list(general, limit, is_careful);
-            let (now, flags) = self.peak(&new, general);
-            (new != old && now <= limit + 4 && flags <= predicates.max(PREDICATES + 1)).then_some(new)
-        })
+            let new = self.list(limit, is_careful);
+            let (now, flags) = self.lives.peak(&new);
+            let cycles = self.cycles(&new);
+            if now <= limit + 4 && flags <= predicates.max(PREDICATES + 1) && cycles < best.0 {
+                best = (cycles, Some(new));
+            }
+        }
+        best.1
+    }
+
+    /// Cycles until the last instruction of an order has its result.
+    fn cycles(&self, order: &[usize]) -> u32 {
+        let mut earliest = vec![0; order.len()];
+        let (mut now, mut end) = (0, 0);
+        for &at in order {
+            now = earliest[at].max(now + 1);
+            end = end.max(now + self.weights[at]);
+            for &(next, cycles) in &self.after[at] {
+                earliest[next] = earliest[next].max(now + cycles);
+            }
+        }
+        end
     }
 
     /// A new order. With hardly a register left the careful one goes on as the old one did, which had enough; else it is what takes
     /// fewest that comes next, which may lead into a corner where everything takes one more.
-    fn list(&self, general: &[bool], limit: i32, is_careful: bool) -> Vec<usize> {
-        let count = self.reads.len();
+    fn list(&self, limit: i32, is_careful: bool) -> Vec<usize> {
+        let count = self.weights.len();
         let mut left = self.before.clone();
         let mut earliest = vec![0_u32; count];
-        let mut pressure = Pressure::new(self, general);
+        let mut pressure = Pressure::new(&self.lives);
         let mut ready: Vec<usize> = (0..count).filter(|&at| left[at] == 0).collect();
         let mut order = Vec::with_capacity(count);
         let mut now = 0;
         while !ready.is_empty() {
             let tight = pressure.general >= limit - 2 || pressure.predicates >= PREDICATES;
             let rank = |&at: &usize| {
-                let (more, flags) = pressure.change(self, at, general);
+                let (more, flags) = pressure.change(at);
                 let late = earliest[at].saturating_sub(now);
                 let bad = pressure.general + more > limit && more > 0
                     || pressure.predicates + flags > PREDICATES && flags > 0;
@@ -229,7 +261,7 @@ impl<'a> Region<'a> {
             let Some(place) = place else { break };
             let at = ready.swap_remove(place);
             now = now.max(earliest[at]) + 1;
-            pressure.issue(self, at, general);
+            pressure.issue(at);
             for &(next, cycles) in &self.after[at] {
                 earliest[next] = earliest[next].max(now - 1 + cycles);
                 left[next] -= 1;
@@ -240,93 +272,6 @@ impl<'a> Region<'a> {
             order.push(at);
         }
         order
-    }
-
-    /// The most general registers and predicates at once.
-    fn peak(&self, order: &[usize], general: &[bool]) -> (i32, i32) {
-        let mut pressure = Pressure::new(self, general);
-        let mut most = (pressure.general, pressure.predicates);
-        for &at in order {
-            pressure.issue(self, at, general);
-            most = (most.0.max(pressure.general), most.1.max(pressure.predicates));
-        }
-        most
-    }
-
-    fn is_live_behind(&self, unit: u32) -> bool {
-        self.live[unit as usize / 64] >> (unit % 64) & 1 == 1
-    }
-}
-
-/// How many registers are live, while an order is made.
-struct Pressure {
-    /// How many are still to read each unit.
-    left: HashMap<u32, u32>,
-    alive: std::collections::HashSet<u32>,
-    general: i32,
-    predicates: i32,
-}
-
-impl Pressure {
-    fn new(region: &Region<'_>, general: &[bool]) -> Self {
-        let mut left: HashMap<u32, u32> = HashMap::new();
-        region.reads.iter().flatten().for_each(|&unit| *left.entry(unit).or_default() += 1);
-        // What is read before it is written, and what passes through.
-        let mut alive = std::collections::HashSet::new();
-        let mut written = std::collections::HashSet::new();
-        for (reads, writes) in region.reads.iter().zip(&region.writes) {
-            alive.extend(reads.iter().filter(|unit| !written.contains(*unit)));
-            written.extend(writes.iter().copied());
-        }
-        for (word, &bits) in region.live.iter().enumerate() {
-            for bit in (0..64).filter(|bit| bits >> bit & 1 == 1) {
-                let unit = (word * 64 + bit) as u32;
-                if !written.contains(&unit) {
-                    alive.insert(unit);
-                }
-            }
-        }
-        let count = |kind: bool| alive.iter().filter(|&&unit| general[unit as usize] == kind).count() as i32;
-        Self { general: count(true), predicates: count(false), left, alive }
-    }
-
-    /// What issuing an instruction adds: general registers, and predicates.
-    fn change(&self, region: &Region<'_>, at: usize, general: &[bool]) -> (i32, i32) {
-        let mut change = (0, 0);
-        let mut add = |unit: u32, by: i32| {
-            if general[unit as usize] { change.0 += by } else { change.1 += by }
-        };
-        for (index, &unit) in region.reads[at].iter().enumerate() {
-            let again = region.reads[at][index..].iter().filter(|&&it| it == unit).count() as u32;
-            let first = !region.reads[at][..index].contains(&unit);
-            if first
-                && self.left.get(&unit) == Some(&again)
-                && !region.is_live_behind(unit)
-                && !region.writes[at].contains(&unit)
-            {
-                add(unit, -1);
-            }
-        }
-        for &unit in &region.writes[at] {
-            if !self.alive.contains(&unit) {
-                add(unit, 1);
-            }
-        }
-        change
-    }
-
-    fn issue(&mut self, region: &Region<'_>, at: usize, general: &[bool]) {
-        let (more, flags) = self.change(region, at, general);
-        for unit in &region.reads[at] {
-            let left = self.left.entry(*unit).or_default();
-            *left = left.saturating_sub(1);
-            if *left == 0 && !region.is_live_behind(*unit) {
-                self.alive.remove(unit);
-            }
-        }
-        self.alive.extend(region.writes[at].iter().copied());
-        self.general += more;
-        self.predicates += flags;
     }
 }
 

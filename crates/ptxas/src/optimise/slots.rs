@@ -26,7 +26,8 @@ fn slots(one: &Instruction) -> Option<(Spelling, &'static [usize])> {
         "IMAD" if one.name.starts_with("IMAD.HI") => return None,
         "IMAD" | "IADD3" | "ISETP" | "VIMNMX" => (Signed, &[1]),
         "LOP3" | "SEL" | "SHF" | "PRMT" => (Unsigned, &[1]),
-        "FADD" | "FMUL" | "FSETP" | "FFMA" => (Float, &[1]),
+        "FFMA" => (Float, &[1, 2]),
+        "FADD" | "FMUL" | "FSETP" => (Float, &[1]),
         _ => return None,
     })
 }

@@ -6,17 +6,17 @@ use crate::code::{Instruction, Operand};
 /// The integer pipe. Comparisons and moves belong to it.
 const INTEGER: &[&str] = &[
     "IADD3", "LOP3", "SHF", "MOV", "SEL", "VIMNMX", "PRMT", "LEA", "IABS", "SGXT", "FMNMX", "FSEL", "ISETP",
-    "FSETP", "HSETP2", "PLOP3",
+    "FSETP", "HSETP2", "PLOP3", "I2FP",
 ];
 /// The pipe of products and floats.
-const PRODUCTS: &[&str] = &["IMAD", "IDP", "FADD", "FMUL", "FFMA"];
+const PRODUCTS: &[&str] = &["IMAD", "IDP", "FADD", "FMUL", "FFMA", "VIADD"];
 /// Pairs of halves, and what packs them.
 const HALVES: &[&str] = &["HADD2", "HMUL2", "HFMA2", "F2FP"];
 /// Of 64-bit floats.
 const DOUBLES: &[&str] = &["DADD", "DMUL", "DFMA", "DSETP"];
 /// Variable, with a result that depends on registers alone.
-const UNITS: &[&str] = &["LDC", "MUFU", "POPC", "FLO", "BREV", "I2F", "F2I", "F2F", "FRND", "S2R"];
-const LOADS: &[&str] = &["LDG", "LD", "LDS", "LDL"];
+const UNITS: &[&str] = &["DMMA", "LDC", "MUFU", "POPC", "FLO", "BREV", "I2F", "F2I", "F2F", "FRND", "S2R"];
+const LOADS: &[&str] = &["LDG", "LD", "LDS", "LDL", "LDSM"];
 const ATOMICS: &[&str] = &["ATOM", "ATOMG", "ATOMS"];
 const STORES: &[&str] = &["STG", "ST", "STS", "STL"];
 /// They read no register and write none: lanes of a warp, or warps, wait for one another.
@@ -31,6 +31,13 @@ pub(crate) enum Pipe {
     Wide,
     Halves,
     Doubles,
+    /// Products of matrices, and the cycles that ptxas leaves until another pipe reads one.
+    Matrices(u8),
+}
+
+/// Cycles until a predicate that a pipe computed is read as a guard.
+pub(crate) fn guard_cycles(pipe: Pipe) -> u32 {
+    if pipe == Pipe::Doubles { 14 } else { 13 }
 }
 
 /// How long an instruction takes.
@@ -67,6 +74,9 @@ pub(crate) fn latency(one: &Instruction) -> Latency {
         _ if PRODUCTS.contains(&head) => Latency::Fixed(Pipe::Products),
         _ if HALVES.contains(&head) => Latency::Fixed(Pipe::Halves),
         _ if DOUBLES.contains(&head) => Latency::Fixed(Pipe::Doubles),
+        "HMMA" | "IMMA" | "BMMA" => {
+            product(one).map_or(Latency::Serial, |cycles| Latency::Fixed(Pipe::Matrices(cycles)))
+        }
         _ if [UNITS, LOADS, ATOMICS].iter().any(|list| list.contains(&head)) => {
             Latency::Variable { result: true }
         }
@@ -78,6 +88,16 @@ pub(crate) fn latency(one: &Instruction) -> Latency {
             Latency::Meeting
         }
         _ => Latency::Serial,
+    }
+}
+
+/// The cycles that ptxas leaves a product of matrices, by the registers of its first matrix.
+fn product(one: &Instruction) -> Option<u8> {
+    match one.operands.get(one.written)?.register()? {
+        (_, _, 4) => Some(24),
+        (_, _, 2) => Some(16),
+        (_, _, 1) => Some(13),
+        _ => None,
     }
 }
 
@@ -100,12 +120,13 @@ pub(crate) fn weight(one: &Instruction) -> Option<Weight> {
     let head = head(&one.name);
     let cycles = match latency(one) {
         Latency::Fixed(Pipe::Doubles) => 8,
+        Latency::Fixed(Pipe::Matrices(cycles)) => cycles.into(),
         Latency::Fixed(_) => 5,
         Latency::Variable { .. } if one.name.contains(".STRONG") || ATOMICS.contains(&head) => return None,
         Latency::Variable { result: false } => 1,
         Latency::Variable { result: true } => match head {
             "LDG" | "LD" | "LDL" => 200,
-            "LDS" => 30,
+            "LDS" | "LDSM" => 30,
             _ => 24,
         },
         Latency::Branch | Latency::Meeting | Latency::Serial => return None,

@@ -8,7 +8,7 @@ mod serial;
 use crate::allocate::Allocation;
 use crate::code::{Code, Line};
 
-pub(crate) use kinds::{Latency, Weight, is_pure, latency, weight};
+pub(crate) use kinds::{Latency, Pipe, Weight, guard_cycles, is_pure, latency, weight};
 
 /// How much is done for speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,17 +20,26 @@ pub enum Level {
     Overlapped,
 }
 
-/// The control code of each line, in cuasm's spelling; of a label nothing.
-pub(crate) fn controls(level: Level, code: &Code, allocation: &Allocation) -> Vec<String> {
+/// When a line is issued, and what is behind it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Issue {
+    /// The control code in cuasm's spelling; of a label nothing.
+    pub(crate) control: String,
+    /// That of a `NOP` behind the line, which waits for what no stall count is long enough for.
+    pub(crate) pause: Option<String>,
+}
+
+/// When each line is issued.
+pub(crate) fn issues(level: Level, code: &Code, allocation: &Allocation) -> Vec<Issue> {
     match level {
         Level::Serial => {
             let of = |line: &Line| match line {
-                Line::Label(_) => String::new(),
-                Line::Instruction(one) => serial::control(name(&one.name)).to_owned(),
+                Line::Label(_) => Issue::default(),
+                Line::Instruction(one) => serial::issue(one),
             };
             code.lines.iter().map(of).collect()
         }
-        Level::Overlapped => overlapped::controls(code, allocation),
+        Level::Overlapped => overlapped::issues(code, allocation),
     }
 }
 

@@ -7,13 +7,13 @@
 //!   writes what a scoreboard guards waits for it. Operands have one of their own only if they are overwritten before the result
 //!   is waited for.
 //! - What lanes and warps meet at touches no register, and waits for none.
-//! - All others are serial: they wait for everything, and everything waits for them. Uniform registers and matrices are among them.
+//! - All others are serial: they wait for everything, and everything waits for them. Uniform registers and products of warpgroups are among them.
 //!
 //! What scoreboards guard at the end of a block they guard in those that follow. What has a fixed latency is there at the end of a block,
 //! if another one reads it.
 
-use super::kinds::{Latency, Pipe, latency};
-use super::{name, serial};
+use super::kinds::{Latency, Pipe, guard_cycles, latency};
+use super::{Issue, name, serial};
 use crate::allocate::{Allocation, Block, Units, blocks, live_out, operand_units};
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg};
 use std::collections::{BTreeSet, HashMap};
@@ -25,10 +25,15 @@ const FAR_CYCLES: u64 = 5;
 const DOUBLE_CYCLES: u64 = 10;
 /// More, if units for 64-bit floats or of variable latency read it: ptxas leaves 6 altogether, and with 5 an H100 read old values.
 const MORE_CYCLES: u64 = 1;
-/// Until a predicate is read as a guard.
-const GUARD_CYCLES: u64 = 14;
 /// The most that a stall count can say.
 const MOST: u64 = 15;
+/// The same with a `NOP` behind it.
+const LONGEST: u64 = 2 * MOST;
+/// Behind a product of matrices: until the next one, and until what it reads may be written.
+const PRODUCT_STALL: u64 = 6;
+const PRODUCT_READS: u64 = 7;
+/// Until a product reads what another pipe computed.
+const PRODUCT_CYCLES: u64 = 7;
 /// Behind a branch, as ptxas has it.
 const BRANCH_STALL: u64 = 5;
 /// Behind a barrier. ptxas leaves no fewer in front of an access to memory; with 5 an H100 went past the barrier.
@@ -105,8 +110,10 @@ impl Coming {
     /// When a reader of a pipe can be issued; of variable latency if it has none.
     fn due(self, reader: Option<Pipe>) -> u64 {
         let same = reader == Some(self.pipe) && self.pipe != Pipe::Wide && self.pipe != Pipe::Halves;
-        let cycles = match self.pipe {
-            Pipe::Doubles => DOUBLE_CYCLES,
+        let cycles = match (self.pipe, reader) {
+            (Pipe::Matrices(cycles), _) => return self.at + u64::from(cycles),
+            (Pipe::Doubles, _) => DOUBLE_CYCLES,
+            (_, Some(Pipe::Matrices(_))) => PRODUCT_CYCLES,
             _ if same => NEAR_CYCLES,
             _ => FAR_CYCLES,
         };
@@ -125,6 +132,13 @@ struct Control {
 }
 
 impl Control {
+    fn issue(mut self) -> Issue {
+        let pause = self.stall.saturating_sub(MOST);
+        self.stall -= pause;
+        let idle = Self { waits: 0, operands: None, results: None, stall: pause };
+        Issue { control: self.text(), pause: (pause > 0).then(|| idle.text()) }
+    }
+
     fn text(self) -> String {
         let boards: String = (0..BOARDS)
             .map(|board| if self.waits >> board & 1 == 1 { (b'0' + board as u8) as char } else { '-' })
@@ -136,8 +150,8 @@ impl Control {
     }
 }
 
-/// The control codes of a kernel's lines.
-pub(super) fn controls(code: &Code, allocation: &Allocation) -> Vec<String> {
+/// When a kernel's lines are issued.
+pub(super) fn issues(code: &Code, allocation: &Allocation) -> Vec<Issue> {
     let writer = Writer { code, allocation };
     let blocks = blocks(code);
     let units = Units::new(code);
@@ -150,7 +164,7 @@ pub(super) fn controls(code: &Code, allocation: &Allocation) -> Vec<String> {
     if let Some(first) = entering.first_mut() {
         *first = Some(Boards::default());
     }
-    let mut out = vec![String::new(); code.lines.len()];
+    let mut out = vec![Issue::default(); code.lines.len()];
     let mut pending = vec![0];
     // What enters a block only grows, so this ends. What cannot be reached comes last.
     let mut rest = (0..blocks.len()).rev().collect::<Vec<_>>();
@@ -219,19 +233,27 @@ impl Writer<'_> {
     }
 
     /// Writes a block's control codes, and says what scoreboards guard behind it.
-    fn block(&self, block: &Block, mut boards: Boards, live: &BTreeSet<Unit>, out: &mut [String]) -> Boards {
+    fn block(&self, block: &Block, mut boards: Boards, live: &BTreeSet<Unit>, out: &mut [Issue]) -> Boards {
         let mut coming: HashMap<Unit, Coming> = HashMap::new();
-        let mut now = 0;
+        let mut product = Product { at: 0, reads: Vec::new() };
+        let awaited = |coming: &HashMap<Unit, Coming>, product: &Product| {
+            let read = coming.iter().filter(|(unit, _)| live.contains(unit));
+            read.map(|(_, it)| it.guard).fold(product.at + PRODUCT_READS, u64::max)
+        };
+        // As if no product had been just before.
+        let mut now = PRODUCT_READS;
         let mut taken = [0_u64; BOARDS];
         let mut last: Option<(usize, Control)> = None;
-        // Scoreboards of a block before it are the last to be taken.
         let mut turn = 0_u64;
         let mut take = |boards: &Boards, not: Option<usize>| {
             turn += 1;
-            let free = (0..BOARDS).filter(|&it| Some(it) != not);
-            let board = free
-                .min_by_key(|&it| (taken[it] > 0 && !boards.boards[it].is_free(), taken[it], it))
-                .unwrap_or(0);
+            // Who waits for one waits for all that it guards: of those that guard something, one of a block before goes first.
+            let cost = |it: usize| match boards.boards[it].is_free() {
+                true => 0,
+                false => 1 + u8::from(taken[it] > 0),
+            };
+            let other = (0..BOARDS).filter(|&it| Some(it) != not);
+            let board = other.min_by_key(|&it| (cost(it), taken[it], it)).unwrap_or(0);
             taken[board] = turn;
             board
         };
@@ -241,15 +263,20 @@ impl Writer<'_> {
             let guard = one.guard.map(|(reg, _)| self.unit((reg, 0)));
             let reads = self.units(&one.operands[one.written..]);
             let writes = self.units(&one.operands[..one.written]);
-            let due = due(&coming, now, latency, guard, &reads, &writes);
+            let mut due =
+                due(&coming, now, latency, guard, &reads, &writes).max(product.due(latency, &writes));
+            if latency == Latency::Branch {
+                // What its own stall count does not hold until the next block.
+                due = due.max(awaited(&coming, &product).saturating_sub(MOST));
+            }
             if let Some((before, control)) = &mut last {
-                control.stall = control.stall.max(due - now).min(MOST);
+                control.stall = control.stall.max(due - now).min(LONGEST);
                 now += control.stall;
-                out[*before] = control.text();
+                out[*before] = control.issue();
             }
             coming.retain(|_, it| it.guard > now);
             if latency == Latency::Serial {
-                out[at] = serial_control(one);
+                out[at] = Issue { control: serial_control(one), pause: None };
                 // It waits for all, and all that follows waits for it.
                 boards = Boards { all: 0x3f, ..Boards::default() };
                 coming.clear();
@@ -262,9 +289,13 @@ impl Writer<'_> {
             let mut control = Control { waits, operands: None, results: None, stall: 1 };
             match latency {
                 Latency::Fixed(pipe) => {
+                    if let Pipe::Matrices(_) = pipe {
+                        product = Product { at: now, reads: reads.clone() };
+                    }
                     for &unit in &writes {
                         let it = Coming { pipe, at: now, guard: now };
-                        let guard = if unit >= 256 { now + GUARD_CYCLES } else { it.due(None) };
+                        let guard =
+                            if unit >= 256 { now + u64::from(guard_cycles(pipe)) } else { it.due(None) };
                         coming.insert(unit, Coming { guard, ..it });
                     }
                 }
@@ -293,12 +324,27 @@ impl Writer<'_> {
         }
         if let Some((at, mut control)) = last {
             // What is under way must be there for the next block, whichever that is.
-            let read = coming.iter().filter(|(unit, _)| live.contains(unit));
-            let due = read.map(|(_, it)| it.guard).max().unwrap_or(0);
-            control.stall = control.stall.max(due.saturating_sub(now)).min(MOST);
-            out[at] = control.text();
+            control.stall = control.stall.max(awaited(&coming, &product).saturating_sub(now)).min(LONGEST);
+            out[at] = control.issue();
         }
         boards
+    }
+}
+
+/// The last product of matrices.
+struct Product {
+    at: u64,
+    reads: Vec<Unit>,
+}
+
+impl Product {
+    /// When an instruction that writes some registers can follow it.
+    fn due(&self, latency: Latency, writes: &[Unit]) -> u64 {
+        match latency {
+            _ if writes.iter().any(|unit| self.reads.contains(unit)) => self.at + PRODUCT_READS,
+            Latency::Fixed(Pipe::Matrices(_)) => self.at + PRODUCT_STALL,
+            _ => 0,
+        }
     }
 }
 

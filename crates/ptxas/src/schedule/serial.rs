@@ -1,6 +1,10 @@
 //! Control codes where nothing overlaps. Every instruction waits for both scoreboards and stalls for 15 cycles; one whose
 //! latency varies sets a scoreboard when its operands have been read and another when its result is there.
 
+use super::kinds::{Latency, Pipe, latency};
+use super::{Issue, name};
+use crate::code::Instruction;
+
 /// Mnemonics, up to their first modifier, whose results have no fixed latency.
 pub(super) const VARIABLE: &[&str] = &[
     "LDC",
@@ -60,6 +64,15 @@ pub(super) const WITHOUT_RESULT: &[&str] = &[
     "UTMACCTL",
     "UTMACMDFLUSH",
 ];
+
+/// When an instruction is issued. A product of matrices takes longer than one stall can say.
+pub(super) fn issue(one: &Instruction) -> Issue {
+    let is_product = matches!(latency(one), Latency::Fixed(Pipe::Matrices(_)));
+    Issue {
+        control: control(name(&one.name)).to_owned(),
+        pause: is_product.then(|| control("NOP").to_owned()),
+    }
+}
 
 /// The control code of an instruction.
 pub(super) fn control(name: &str) -> &'static str {

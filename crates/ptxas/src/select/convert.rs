@@ -121,6 +121,13 @@ impl Select<'_> {
         let rnd = rounding(Some(op.rnd));
         let result = match op.dtype {
             ScalarType::F64 => self.pair(format!("I2F.F64{kind}{rnd}"), vec![a]),
+            // The integer pipe has the usual ones.
+            ScalarType::F32
+                if op.atype.bits() < 64 && matches!(op.rnd, i::AddFloatRnd::Rn | i::AddFloatRnd::Rz) =>
+            {
+                let kind = if signed(op.atype) { ".S32" } else { ".U32" };
+                self.one(format!("I2FP.F32{kind}{rnd}"), vec![a])
+            }
             ScalarType::F32 => self.one(format!("I2F{kind}{rnd}"), vec![a]),
             ScalarType::F16 => self.one(format!("I2F.F16{kind}{rnd}"), vec![a]),
             ScalarType::Bf16 => self.one(format!("I2F.BF16{kind}{rnd}"), vec![a]),

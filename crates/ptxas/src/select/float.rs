@@ -237,11 +237,9 @@ impl Select<'_> {
         let bound = self.constant((-126.0_f32).to_bits());
         let normal = self.compare("FSETP.GEU.AND", a.clone(), bound);
         let half = self.constant(0.5_f32.to_bits());
-        let halved = self.one("FMUL", vec![a.clone(), half]);
-        let argument = self.select_word(a, Operand::low(halved), normal, false);
+        let argument = self.unless(normal, "FMUL", a, Some(half));
         let power = self.one("MUFU.EX2", vec![Operand::low(argument)]);
-        let square = self.one("FMUL", vec![Operand::low(power), Operand::low(power)]);
-        let result = self.select_word(Operand::low(power), Operand::low(square), normal, false);
+        let result = self.unless(normal, "FMUL", Operand::low(power), None);
         self.set(op.d, result);
         Ok(())
     }
@@ -252,12 +250,10 @@ impl Select<'_> {
         let a = self.word(a)?;
         let normal = self.is_normal(a.clone());
         let up = self.constant(UP);
-        let larger = self.one("FMUL", vec![a.clone(), up]);
-        let argument = self.select_word(a, Operand::low(larger), normal, false);
+        let argument = self.unless(normal, "FMUL", a, Some(up));
         let value = self.one(name, vec![Operand::low(argument)]);
         let by = self.constant(by);
-        let right = self.one(undo, vec![Operand::low(value), by]);
-        let result = self.select_word(Operand::low(value), Operand::low(right), normal, false);
+        let result = self.unless(normal, undo, Operand::low(value), Some(by));
         self.set(d, result);
         Ok(())
     }

@@ -85,14 +85,11 @@ impl Select<'_> {
         Ok(())
     }
 
-    /// Writes a product and waits for it: such a unit takes longer than one stall can say.
+    /// Writes a product.
     pub(super) fn product_of(&mut self, name: &str, width: u8, read: Vec<Operand>) -> Reg {
         self.all_together();
         let to = self.code.register(Class::General(width), true);
         self.code.push(None, name, vec![Operand::wide(to, width)], read);
-        for _ in 0..2 {
-            self.code.push(None, "NOP", vec![], vec![]);
-        }
         to
     }
 

@@ -512,6 +512,15 @@ impl<'a> Select<'a> {
         self.one("SEL", vec![a, b, Operand::Predicate(flag, not)])
     }
 
+    /// `a`, and where the predicate does not hold a function of it, and of something else or itself once more.
+    fn unless(&mut self, flag: Reg, name: &str, a: Operand, other: Option<Operand>) -> Reg {
+        let to = self.code.register(Class::General(1), false);
+        self.code.push(None, "MOV", vec![Operand::low(to)], vec![a]);
+        let read = vec![Operand::low(to), other.unwrap_or(Operand::low(to))];
+        self.code.push(Some((flag, true)), name, vec![Operand::low(to)], read);
+        to
+    }
+
     fn select_double(&mut self, a: Reg, b: Reg, flag: Reg, not: bool) -> Reg {
         let to = self.temporary(2);
         for part in 0..2 {

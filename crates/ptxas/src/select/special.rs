@@ -88,7 +88,7 @@ impl Select<'_> {
     fn cluster_of(&mut self, cta: &str, component: u8) -> Reg {
         let cta = self.one("S2R", vec![Operand::Text(cta.to_owned())]);
         let inverse = self.one("LDC", vec![Operand::bank0(0x150 + u32::from(component) * 4)]);
-        let float = self.one("I2F.U32", vec![Operand::low(cta)]);
+        let float = self.one("I2FP.F32.U32", vec![Operand::low(cta)]);
         let product = self.one("FMUL", vec![Operand::low(float), Operand::low(inverse)]);
         self.one("F2I.U32.TRUNC.NTZ", vec![Operand::low(product)])
     }

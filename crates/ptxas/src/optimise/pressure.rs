@@ -1,0 +1,119 @@
+//! How many registers hold values that still matter, while instructions are put in order. A register that is written again holds another
+//! value from then on, and none between the last reader of the one and the next.
+
+use std::collections::HashMap;
+
+/// A value within the instructions.
+struct Value {
+    is_general: bool,
+    /// Who comes behind them reads it, too.
+    outlives: bool,
+    readers: u32,
+}
+
+/// The values of some instructions.
+pub(super) struct Lives {
+    of: Vec<Value>,
+    /// By instruction: what it reads, each once, and what it makes.
+    reads: Vec<Vec<usize>>,
+    makes: Vec<Vec<usize>>,
+    /// General registers and predicates that hold something in front of the first instruction.
+    before: (i32, i32),
+}
+
+impl Lives {
+    /// Of instructions that read and write some units, in front of others for which some units are live.
+    pub(super) fn new(reads: &[Vec<u32>], writes: &[Vec<u32>], live: &[u64], is_general: &[bool]) -> Self {
+        let mut this = Self { of: Vec::new(), reads: Vec::new(), makes: Vec::new(), before: (0, 0) };
+        let mut now: HashMap<u32, usize> = HashMap::new();
+        let value = |unit: u32| Value { is_general: is_general[unit as usize], outlives: false, readers: 0 };
+        for (reads, writes) in reads.iter().zip(writes) {
+            let mut read = Vec::new();
+            for &unit in reads {
+                let at = *now.entry(unit).or_insert_with(|| {
+                    count(&mut this.before, is_general[unit as usize], 1);
+                    this.of.push(value(unit));
+                    this.of.len() - 1
+                });
+                if !read.contains(&at) {
+                    this.of[at].readers += 1;
+                    read.push(at);
+                }
+            }
+            let mut made = Vec::new();
+            for &unit in writes {
+                this.of.push(value(unit));
+                now.insert(unit, this.of.len() - 1);
+                made.push(this.of.len() - 1);
+            }
+            this.reads.push(read);
+            this.makes.push(made);
+        }
+        for (word, &bits) in live.iter().enumerate() {
+            for bit in (0..64).filter(|bit| bits >> bit & 1 == 1) {
+                let unit = (word * 64 + bit) as u32;
+                match now.get(&unit) {
+                    Some(&at) => this.of[at].outlives = true,
+                    None => count(&mut this.before, is_general[unit as usize], 1),
+                }
+            }
+        }
+        this
+    }
+
+    /// The most general registers and predicates at once.
+    pub(super) fn peak(&self, order: &[usize]) -> (i32, i32) {
+        let mut pressure = Pressure::new(self);
+        let mut most = (pressure.general, pressure.predicates);
+        for &at in order {
+            pressure.issue(at);
+            most = (most.0.max(pressure.general), most.1.max(pressure.predicates));
+        }
+        most
+    }
+}
+
+fn count(sum: &mut (i32, i32), is_general: bool, by: i32) {
+    if is_general { sum.0 += by } else { sum.1 += by }
+}
+
+/// Registers that are taken, instruction after instruction.
+pub(super) struct Pressure<'a> {
+    lives: &'a Lives,
+    /// How many are still to read each value.
+    left: Vec<u32>,
+    pub(super) general: i32,
+    pub(super) predicates: i32,
+}
+
+impl<'a> Pressure<'a> {
+    pub(super) fn new(lives: &'a Lives) -> Self {
+        let left = lives.of.iter().map(|value| value.readers).collect();
+        Self { lives, left, general: lives.before.0, predicates: lives.before.1 }
+    }
+
+    /// What an instruction adds: general registers, and predicates.
+    pub(super) fn change(&self, at: usize) -> (i32, i32) {
+        let mut change = (0, 0);
+        for &read in &self.lives.reads[at] {
+            let value = &self.lives.of[read];
+            if self.left[read] == 1 && !value.outlives {
+                count(&mut change, value.is_general, -1);
+            }
+        }
+        for &made in &self.lives.makes[at] {
+            let value = &self.lives.of[made];
+            if value.readers > 0 || value.outlives {
+                count(&mut change, value.is_general, 1);
+            }
+        }
+        change
+    }
+
+    pub(super) fn issue(&mut self, at: usize) {
+        let (general, predicates) = self.change(at);
+        self.lives.reads[at].iter().for_each(|&read| self.left[read] -= 1);
+        self.general += general;
+        self.predicates += predicates;
+    }
+}
