@@ -1,6 +1,7 @@
 //! Hardware registers for virtual ones: linear scan over live ranges, from the first to the last place where a value matters.
 
 use crate::code::{Class, Code, Instruction, Label, Line, Operand, Reg, alignment};
+use crate::file::File;
 use std::collections::{HashMap, HashSet};
 
 /// R254 is the highest of a thread's registers; R1 is the stack pointer.
@@ -72,99 +73,130 @@ pub fn allocate(
     if Units::new(code).count.div_ceil(64) * blocks(code).len() > MOST_WORDS {
         return Err(Shortage::Memory);
     }
-    let ranges = ranges(code);
-    let few = place(code, &ranges, limit, cost, Choice::First)?;
-    let ends = code.registers.iter().zip(&ranges).zip(&few.0).map(|((info, range), &at)| match info.class {
-        Class::General(width) if range.is_some() => at + u32::from(width),
-        Class::General(_) | Class::Predicate => 0,
+    let units = Units::new(code);
+    let of_parts = ranges_of_parts(code, &units);
+    let ranges = hulls(code, &units, &of_parts);
+    let placing = Placing { code, ranges: &ranges, of_parts: &of_parts, units: &units };
+    let used = |allocation: &Allocation| {
+        let registers = code.registers.iter().zip(&ranges).zip(&allocation.0);
+        let ends = registers.map(|((info, range), &at)| match info.class {
+            Class::General(width) if range.is_some() => at + u32::from(width),
+            Class::General(_) | Class::Predicate => 0,
+        });
+        ends.max().unwrap_or(0).max(STACK_POINTER + 1)
+    };
+    // Wide ones fit in between others or not at all.
+    let ways = [NARROW, 4, 2].into_iter().filter_map(|wide| {
+        let found = placing.place(limit, &|_, _| None, Choice::First, wide).ok()?;
+        Some((used(&found), wide, found))
     });
-    let used = ends.max().unwrap_or(0).max(STACK_POINTER + 1);
-    Ok(place(code, &ranges, used, &|_, _| None, Choice::Longest).unwrap_or(few))
+    let Some((used, wide, few)) = ways.min_by_key(|&(used, ..)| used) else {
+        return placing.place(limit, cost, Choice::First, NARROW);
+    };
+    Ok(placing.place(used, &|_, _| None, Choice::Longest, wide).unwrap_or(few))
 }
 
-fn place(
-    code: &Code,
-    ranges: &[Option<Range>],
-    limit: u32,
-    cost: &dyn Fn(Reg, Range) -> Option<f64>,
-    choice: Choice,
-) -> Result<Allocation, Shortage> {
-    let mut order: Vec<(Range, usize)> =
-        ranges.iter().enumerate().filter_map(|(i, range)| Some(((*range)?, i))).collect();
-    order.sort_by_key(|&(range, i)| (range.start, i));
-    let mut places = vec![0; ranges.len()];
-    // Which register has each hardware register, and until which place.
-    let mut general: Vec<Option<Taken>> = vec![None; limit.min(GENERAL) as usize];
-    general[STACK_POINTER as usize] = Some(Taken { end: u32::MAX, by: None });
-    let mut predicates = vec![None; PREDICATES as usize];
-    let mut without = Vec::new();
-    for (range, i) in order {
-        let reg = Reg(i as u32);
-        let (file, width) = match code.registers[i].class {
-            Class::General(width) => (&mut general, usize::from(width)),
-            Class::Predicate => (&mut predicates, 1),
-        };
-        let step = alignment(width as u8) as usize;
-        let windows = || (0..).step_by(step).take_while(|&at| at + width <= file.len());
-        let free = |taken: &Option<Taken>| taken.is_none_or(|taken| taken.end < range.start);
-        let mut fitting = windows().filter(|&at| file[at..at + width].iter().all(free));
-        let found = match choice {
-            Choice::First => fitting.next(),
-            Choice::Longest => {
-                let since = |&at: &usize| file[at..at + width].iter().flatten().map(|taken| taken.end).max();
-                fitting.min_by_key(since)
-            }
-        };
-        let place = match (found, code.registers[i].class) {
-            (Some(place), _) => place,
-            (None, Class::Predicate) => return Err(Shortage::Predicates),
-            (None, Class::General(_)) => {
-                // What has to go for each place, by cost.
-                let dear = |at: usize| {
-                    let mut sum = 0.0;
-                    let mut last = None;
-                    for taken in file[at..at + width].iter().filter(|taken| !free(taken)).flatten() {
-                        let by = taken.by?;
-                        if last != Some(by) {
-                            sum += cost(by, ranges[by.0 as usize]?)?;
+/// A width that no register has.
+const NARROW: u8 = u8::MAX;
+
+struct Placing<'a> {
+    code: &'a Code,
+    ranges: &'a [Option<Range>],
+    of_parts: &'a [Vec<Range>],
+    units: &'a Units,
+}
+
+impl Placing<'_> {
+    /// Gives places one after the other, first to those of so many parts and more, each time by where they begin to matter.
+    fn place(
+        &self,
+        limit: u32,
+        cost: &dyn Fn(Reg, Range) -> Option<f64>,
+        choice: Choice,
+        wide: u8,
+    ) -> Result<Allocation, Shortage> {
+        let mut order: Vec<(Range, usize)> =
+            self.ranges.iter().enumerate().filter_map(|(i, range)| Some(((*range)?, i))).collect();
+        let is_wide =
+            |i: usize| matches!(self.code.registers[i].class, Class::General(width) if width >= wide);
+        order.sort_by_key(|&(range, i)| (!is_wide(i), range.start, i));
+        let mut places = vec![0; self.ranges.len()];
+        let mut general = File::new(limit.min(GENERAL));
+        general.take(STACK_POINTER as usize, &[Range { start: 0, end: u32::MAX }], None);
+        let mut predicates = File::new(PREDICATES);
+        let mut without = HashSet::new();
+        for (range, i) in order {
+            let reg = Reg(i as u32);
+            let (file, width) = match self.code.registers[i].class {
+                Class::General(width) => (&mut general, width),
+                Class::Predicate => (&mut predicates, 1),
+            };
+            let first = self.units.first[i] as usize;
+            let parts = &self.of_parts[first..first + usize::from(width)];
+            let place = match (choose(file, parts, range, choice), self.code.registers[i].class) {
+                (Some(place), _) => place,
+                (None, Class::Predicate) => return Err(Shortage::Predicates),
+                (None, Class::General(_)) => {
+                    let own = cost(reg, range);
+                    match (self.cheapest(file, parts, cost), own) {
+                        (Some((sum, at, gone)), own) if own.is_none_or(|own| sum < own) => {
+                            file.release(&gone);
+                            without.extend(gone);
+                            at
                         }
-                        last = Some(by);
-                    }
-                    Some((sum, at))
-                };
-                let cheapest = windows().filter_map(dear).min_by(|a, b| a.0.total_cmp(&b.0));
-                let own = cost(reg, range);
-                match (cheapest, own) {
-                    (Some((sum, at)), own) if own.is_none_or(|own| sum < own) => {
-                        let there = file[at..at + width].iter().filter(|taken| !free(taken)).flatten();
-                        let gone: HashSet<Reg> = there.filter_map(|taken| taken.by).collect();
-                        for taken in file.iter_mut() {
-                            if taken.is_some_and(|taken| taken.by.is_some_and(|by| gone.contains(&by))) {
-                                *taken = None;
-                            }
+                        (_, Some(_)) => {
+                            without.insert(reg);
+                            continue;
                         }
-                        without.extend(gone);
-                        at
+                        (_, None) => return Err(Shortage::General(sorted(without))),
                     }
-                    (_, Some(_)) => {
-                        without.push(reg);
-                        continue;
-                    }
-                    (_, None) => return Err(Shortage::General(without)),
                 }
+            };
+            for (part, ranges) in parts.iter().enumerate() {
+                file.take(place + part, ranges, Some(reg));
             }
-        };
-        file[place..place + width].fill(Some(Taken { end: range.end, by: Some(reg) }));
-        places[i] = place as u32;
+            places[i] = place as u32;
+        }
+        if without.is_empty() { Ok(Allocation(places)) } else { Err(Shortage::General(sorted(without))) }
     }
-    if without.is_empty() { Ok(Allocation(places)) } else { Err(Shortage::General(without)) }
+
+    /// Who has to go for a register that finds no place, what that costs, and where the place is.
+    fn cheapest(
+        &self,
+        file: &File,
+        parts: &[Vec<Range>],
+        cost: &dyn Fn(Reg, Range) -> Option<f64>,
+    ) -> Option<(f64, usize, HashSet<Reg>)> {
+        let step = alignment(parts.len() as u8) as usize;
+        let dear = |at: usize| {
+            let users = parts.iter().enumerate().flat_map(|(part, ranges)| file.users(at + part, ranges));
+            let gone: HashSet<Reg> = users.collect::<Option<_>>()?;
+            let costs = sorted(gone.clone()).into_iter().map(|by| cost(by, self.ranges[by.0 as usize]?));
+            Some((costs.sum::<Option<f64>>()?, at, gone))
+        };
+        file.windows(parts.len(), step).filter_map(dear).min_by(|a, b| a.0.total_cmp(&b.0))
+    }
 }
 
-/// A hardware register that is in use.
-#[derive(Clone, Copy, Debug)]
-struct Taken {
-    end: u32,
-    by: Option<Reg>,
+fn sorted(registers: HashSet<Reg>) -> Vec<Reg> {
+    let mut all: Vec<Reg> = registers.into_iter().collect();
+    all.sort_unstable();
+    all
+}
+
+/// A place that is free for a register with some parts, which matter in some ranges.
+fn choose(file: &File, parts: &[Vec<Range>], whole: Range, choice: Choice) -> Option<usize> {
+    let width = parts.len();
+    let fits = |&at: &usize| parts.iter().enumerate().all(|(part, ranges)| file.is_free(at + part, ranges));
+    let mut fitting = file.windows(width, alignment(width as u8) as usize).filter(fits);
+    match choice {
+        // Beside one that is taken, so that pairs stay free.
+        Choice::First if width == 1 => fitting.min_by_key(|&at| (file.is_free(at ^ 1, &parts[0]), at)),
+        Choice::First => fitting.next(),
+        Choice::Longest => {
+            fitting.min_by_key(|&at| (at..at + width).filter_map(|at| file.last_use(at, whole.start)).max())
+        }
+    }
 }
 
 /// The parts of all registers, each with its number, and what instructions do to them.
@@ -357,39 +389,62 @@ pub(crate) fn live_across_calls(code: &Code) -> HashSet<Reg> {
 /// Where each register matters; none if it is never named.
 pub fn ranges(code: &Code) -> Vec<Option<Range>> {
     let units = Units::new(code);
-    let blocks = blocks(code);
-    let live_out = live_out(code, &units, &blocks);
-    let mut of_units: Vec<Option<Range>> = vec![None; units.count];
-    let mut cover = |unit: usize, at: u32| {
-        let range = of_units[unit].get_or_insert(Range { start: at, end: at });
-        range.start = range.start.min(at);
-        range.end = range.end.max(at);
+    hulls(code, &units, &ranges_of_parts(code, &units))
+}
+
+/// From where to where registers matter, by the ranges of their parts.
+fn hulls(code: &Code, units: &Units, of_parts: &[Vec<Range>]) -> Vec<Option<Range>> {
+    let hull = |reg: usize| {
+        let end = units.first.get(reg + 1).map_or(units.count, |&next| next as usize);
+        let parts = of_parts[units.first[reg] as usize..end].iter().flatten();
+        parts.copied().reduce(|a, b| Range { start: a.start.min(b.start), end: a.end.max(b.end) })
     };
+    (0..code.registers.len()).map(hull).collect()
+}
+
+/// Where each part of a register matters, in order.
+fn ranges_of_parts(code: &Code, units: &Units) -> Vec<Vec<Range>> {
+    let blocks = blocks(code);
+    let live_out = live_out(code, units, &blocks);
+    let mut found: Vec<Vec<Range>> = vec![Vec::new(); units.count];
     for (block, out) in blocks.iter().zip(&live_out) {
         let (first, last) = (2 * block.lines.start as u32, 2 * block.lines.end as u32);
         let mut live = out.clone();
-        each(&live, |unit| cover(unit, last));
+        // Until where each one that is live matters.
+        let mut ends: HashMap<u32, u32> = HashMap::new();
+        each(&live, |unit| {
+            ends.insert(unit as u32, last);
+        });
         for at in block.lines.clone().rev() {
             let Line::Instruction(instruction) = &code.lines[at] else { continue };
             let at = 2 * at as u32;
             units.writes(instruction, &mut |unit| {
-                cover(unit as usize, at + 1);
+                let end = ends.remove(&unit).unwrap_or(at + 1);
+                found[unit as usize].push(Range { start: at + 1, end });
                 live[unit as usize / 64] &= !(1 << (unit % 64));
             });
             let last = if reads_late(instruction) { at + 1 } else { at };
             units.reads(code, instruction, &mut |unit| {
-                cover(unit as usize, last);
+                ends.entry(unit).or_insert(last);
                 live[unit as usize / 64] |= 1 << (unit % 64);
             });
         }
-        each(&live, |unit| cover(unit, first));
+        each(&live, |unit| {
+            if let Some(end) = ends.remove(&(unit as u32)) {
+                found[unit].push(Range { start: first, end });
+            }
+        });
     }
-    let hull = |reg: usize| {
-        let end = units.first.get(reg + 1).map_or(units.count, |&next| next as usize);
-        let parts = of_units[units.first[reg] as usize..end].iter().flatten();
-        parts.copied().reduce(|a, b| Range { start: a.start.min(b.start), end: a.end.max(b.end) })
-    };
-    (0..code.registers.len()).map(hull).collect()
+    for ranges in &mut found {
+        ranges.sort_unstable_by_key(|range| range.start);
+        // What goes on from one block to the next, or is written under a guard, is one.
+        ranges.dedup_by(|next, before| {
+            let goes_on = next.start <= before.end + 1;
+            before.end = if goes_on { before.end.max(next.end) } else { before.end };
+            goes_on
+        });
+    }
+    found
 }
 
 fn each(set: &[u64], mut visit: impl FnMut(usize)) {

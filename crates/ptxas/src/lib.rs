@@ -13,6 +13,7 @@ pub mod allocate;
 pub mod code;
 pub mod codes;
 mod emit;
+mod file;
 pub mod layout;
 mod optimise;
 mod registers;

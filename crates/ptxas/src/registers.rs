@@ -16,6 +16,14 @@ const FRAME: u64 = 16;
 /// No kernel is held to less than this, as ptxas says of sm_90: calls need as many.
 const LEAST: u32 = 24;
 
+/// Warps that an SM has place for.
+const WARPS: u32 = 64;
+
+/// Warps that are on an SM together, if each lane has so many registers.
+pub(crate) fn warps_together(registers: u32) -> u32 {
+    (OF_AN_SM / (registers.max(1).next_multiple_of(GRANULE) * WARP)).min(WARPS)
+}
+
 /// The registers that a kernel may have: as it says, else as many as let the CTAs that it speaks of be there together, else what
 /// the caller says.
 pub(crate) fn limit(bounds: &LaunchBounds, most: Option<u32>) -> u32 {

@@ -7,6 +7,7 @@
 use super::pressure::{Lives, Pressure};
 use crate::allocate::{Units, blocks, live_out};
 use crate::code::{Class, Code, Instruction, Line, Operand};
+use crate::registers::warps_together;
 use crate::schedule::{Latency, Weight, guard_cycles, latency, weight};
 use std::collections::HashMap;
 
@@ -14,8 +15,14 @@ use std::collections::HashMap;
 const MOST: usize = 768;
 /// General registers that may be live at once without a reason to hold back.
 const EASY: i32 = 30;
+/// With so many at once a kernel still has no more than 32.
+const FEW: i32 = 27;
 /// What may be live beyond what was before.
 const MORE: i32 = 6;
+/// Registers that are none of a block's values: the stack pointer, and what does not fit in between.
+const OTHERS: u32 = 2;
+/// Schedulers of an SM.
+const SCHEDULERS: u32 = 4;
 /// The same of predicates.
 const PREDICATES: i32 = 5;
 
@@ -35,6 +42,11 @@ pub(crate) fn order(code: &mut Code) {
         })
         .collect();
     let out = live_out(code, &units, &blocks);
+    let count = |live: &Vec<u64>| {
+        let is_live = |unit: &usize| live[unit / 64] >> (unit % 64) & 1 == 1;
+        (0..units.count).filter(is_live).filter(|&unit| general[unit]).count()
+    };
+    let elsewhere = out.iter().map(count).max().unwrap_or(0) as i32;
     for (block, live) in blocks.iter().zip(out) {
         let mut live = live;
         let mut end = block.lines.end;
@@ -47,7 +59,7 @@ pub(crate) fn order(code: &mut Code) {
             }
             if end - start > 1 {
                 let region = Region::new(code, &units, start..end, &live, &general);
-                if let Some(order) = region.best() {
+                if let Some(order) = region.best(elsewhere) {
                     let lines: Vec<Line> = order.iter().map(|&at| code.lines[start + at].clone()).collect();
                     code.lines.splice(start..end, lines);
                 }
@@ -197,22 +209,30 @@ impl Region {
         Self { lives: Lives::new(&reads, &writes, live, is_general), after, before, weights, height }
     }
 
-    /// The new order; none if the old one is better. Of some that take no more registers than it seems worth the shortest is taken.
-    fn best(&self) -> Option<Vec<usize>> {
+    /// The new order, of some that differ in how many registers they may take; none if the old one is best. So many registers are in use
+    /// elsewhere anyway.
+    fn best(&self, elsewhere: i32) -> Option<Vec<usize>> {
         let old: Vec<usize> = (0..self.weights.len()).collect();
         let (was, predicates) = self.lives.peak(&old);
-        // Where many are live anyhow, some more cost few warps.
-        let mut best = (self.cycles(&old), None);
-        for (is_careful, more) in [(false, MORE), (false, MORE.max(was / 8)), (true, MORE.max(was / 6))] {
-            let limit = (was + more).max(EASY);
-            let new = self.list(limit, is_careful);
-            let (now, flags) = self.lives.peak(&new);
-            let cycles = self.cycles(&new);
-            if now <= limit + 4 && flags <= predicates.max(PREDICATES + 1) && cycles < best.0 {
-                best = (cycles, Some(new));
+        let mut best = (self.cost(&old, was.max(elsewhere)), None);
+        for limit in [was.max(FEW), (was + MORE).max(EASY), (was + was / 8).max(EASY)] {
+            for is_careful in [false, true] {
+                let new = self.list(limit, is_careful);
+                let (now, flags) = self.lives.peak(&new);
+                let cost = self.cost(&new, now.max(elsewhere));
+                if flags <= predicates.max(PREDICATES + 1) && cost < best.0 {
+                    best = (cost, Some(new));
+                }
             }
         }
         best.1
+    }
+
+    /// What an order costs a scheduler for one of the warps that share it: an issue for each instruction, and its part of the cycles
+    /// that all wait.
+    fn cost(&self, order: &[usize], registers: i32) -> u32 {
+        let warps = warps_together(registers as u32 + OTHERS) / SCHEDULERS;
+        order.len() as u32 + self.cycles(order) / warps.max(1)
     }
 
     /// Cycles until the last instruction of an order has its result.
