@@ -40,6 +40,18 @@ pub enum FaultKind {
     /// `BPT.TRAP`.
     #[error("a trap")]
     Trap,
+    /// A failed `assert`.
+    #[error("assertion `{message}` failed in {function} at {file}:{line}")]
+    Assert {
+        /// The condition's text.
+        message: String,
+        /// Source file.
+        file: String,
+        /// Source line.
+        line: u32,
+        /// Function.
+        function: String,
+    },
     /// An instruction that this machine does not know.
     #[error("`{0}` is not executed")]
     NotExecuted(String),
