@@ -187,8 +187,8 @@ fn kernel(module: &Module, id: FuncId, options: Options) -> Result<emit::Kernel<
     for (spread, sharing) in [(false, true), (true, true), (true, false)] {
         let mut selected = select::select(module, &layout, id, spread)?;
         if options.level == Level::Overlapped {
-            // Routines are called from several places, and only tidied.
-            match sharing && selected.frames.len() <= 1 {
+            // What calls for real is only tidied: routines are called from several places, others name registers of the hardware.
+            match sharing && !selected.code.has_calls() {
                 true => optimise::optimise(&mut selected.code, waits),
                 false => optimise::tidy(&mut selected.code),
             }

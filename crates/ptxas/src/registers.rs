@@ -42,7 +42,7 @@ pub(crate) fn give(selected: &mut Selected, limit: u32) -> Result<(Allocation, T
         traffic.stores += more.stores;
         traffic.loads += more.loads;
     };
-    if selected.code.has_routines() {
+    if selected.code.has_calls() {
         let victims = live_across_calls(&selected.code);
         let is_predicate = |reg: &Reg| selected.code.registers[reg.0 as usize].class == Class::Predicate;
         if victims.iter().any(is_predicate) {
