@@ -154,9 +154,11 @@ fn usage(kernel: &emit::Kernel<'_>) -> Usage {
         let is_general = matches!(class, code::Class::General(_));
         is_general.then(|| kernel.allocation.of(reg) + u32::from(part + width))
     });
+    // A call names registers of the hardware.
+    let least = if kernel.code.externs().next().is_some() { registers::LEAST } else { 2 };
     Usage {
         name: kernel.declaration.name.clone(),
-        registers: general.max().unwrap_or(0).max(2),
+        registers: general.max().unwrap_or(0).max(least),
         frame: kernel.local,
         spilled: kernel.spilled,
         shared: kernel.layout.shared_bytes,

@@ -14,7 +14,7 @@ const WARP: u32 = 32;
 /// Bytes that frames are multiples of.
 const FRAME: u64 = 16;
 /// No kernel is held to less than this, as ptxas says of sm_90: calls need as many.
-const LEAST: u32 = 24;
+pub(crate) const LEAST: u32 = 24;
 
 /// The registers that a kernel may have: as it says, else as many as let the CTAs that it speaks of be there together, else what
 /// the caller says.

@@ -1,11 +1,12 @@
-//! `tensormap.replace` (PTX ISA, "Data Movement and Conversion Instructions"): a field of a tensor map in memory, by the places that ptxas
+//! `tensormap.replace` and `tensormap.cp_fenceproxy` (PTX ISA, "Data Movement and Conversion Instructions"): a field of a tensor map in memory, by the places that ptxas
 //! writes to.
 
-use super::memory::{Place, Window};
+use super::memory::{Place, Window, strength};
 use super::{Done, Refusal, Select};
 use crate::code::{Operand, Reg};
 use ir::Op;
-use ir::instruction::{Field, TensormapReplace};
+use ir::instruction::{Field, TensormapCpFenceproxy, TensormapReplace};
+use ptx::isa::Order;
 
 /// Bits of a word of the map.
 struct Bits {
@@ -51,6 +52,7 @@ impl Select<'_> {
     pub(super) fn tensor_maps(&mut self, op: &Op) -> Option<Done> {
         match op {
             Op::TensormapReplace(op) => Some(self.behind_guard(|this| this.replace_field(op))),
+            Op::TensormapCpFenceproxy(op) => Some(self.behind_guard(|this| this.publish_map(op))),
             _ => None,
         }
     }
@@ -87,6 +89,23 @@ impl Select<'_> {
                 self.put_bits(&place, &bits, value)?;
             }
         }
+        Ok(())
+    }
+
+    /// Each lane swaps in a word, which the other proxy finds.
+    fn publish_map(&mut self, op: &TensormapCpFenceproxy) -> Done {
+        let to = self.place(&op.dst)?;
+        let (to, from) = (self.wide_address_of(&to)?, self.in_shared(&op.src)?);
+        let lane = self.one("S2R", vec![Operand::Text("SR_LANEID".to_owned())]);
+        let by = self.one("SHF.L.U32", vec![Operand::low(lane), Operand::number(2), Operand::zero()]);
+        let from = self.add(Operand::low(from), Operand::low(by));
+        let by = self.join(Operand::low(by), Operand::zero());
+        let to = self.add64(to, by);
+        let word = self.one("LDS", vec![Operand::address(from)]);
+        let name = format!("ATOMG.E.EXCH{}", strength(Order::Relaxed, Some(op.scope)));
+        let written = vec![Operand::always(false), Operand::zero()];
+        let at = Place::wide(Window::Global, to).operand(0);
+        self.code.push(None, name, written, vec![at, Operand::low(word)]);
         Ok(())
     }
 
