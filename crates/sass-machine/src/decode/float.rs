@@ -1,8 +1,8 @@
 //! Floating point: arithmetic, comparison, the special-function unit.
 
-use super::{Given, compute, joined, one, test, words};
-use crate::step::Action;
+use super::{Given, chosen_words, compute, joined, one, test, words};
 use crate::step::Kind::{Double, Flag, Packed, Single, Word};
+use crate::step::{Action, Kind, Source};
 use numerics::compare::{setp_f32, setp_f64};
 use numerics::float as f;
 use numerics::format::{Bf16, F16};
@@ -135,12 +135,24 @@ fn scaled(given: &Given<'_>) -> Option<Action> {
     })
 }
 
+/// The operands of a minimum. With `.XORSIGN` magnitudes are compared, and the signs are those that the operands have without the bars.
+pub(super) fn compared_sources(given: &Given<'_>, kind: Kind) -> Option<Vec<Source>> {
+    let mut sources = given.sources(1, &[kind, kind, Flag])?;
+    if given.has("XORSIGN") {
+        for source in &mut sources[..2] {
+            let sign = source.operand.take_sign();
+            (sign.absolute && !sign.negated).then_some(())?;
+        }
+    }
+    Some(sources)
+}
+
 /// `FMNMX d, a, b, p`: the least of both if p holds.
 fn least_or_most(given: &Given<'_>) -> Option<Action> {
     given.only(&["FTZ", "NAN", "XORSIGN"])?;
     macro_rules! of {
         ($ftz:literal, $nan:literal, $xorsign:literal) => {
-            words(given, &[Single, Single, Flag], |a, b, least| {
+            chosen_words(given, compared_sources(given, Single)?, |a, b, least| {
                 if least == 1 {
                     f::min_f32::<$ftz, $nan, $xorsign>(a, b)
                 } else {

@@ -1,7 +1,7 @@
 //! Half precision, two numbers in a register.
 
-use super::float::{compared, extremes};
-use super::{Given, compute, joined, words};
+use super::float::{compared, compared_sources, extremes};
+use super::{Given, chosen_words, compute, joined, words};
 use crate::step::Action;
 use crate::step::Kind::{Flag, Packed};
 use numerics::compare::setp_half;
@@ -90,7 +90,7 @@ fn least_or_most<F: Half>(given: &Given<'_>) -> Option<Action> {
     given.only(&[BF16, "FTZ", "NAN", "XORSIGN"])?;
     macro_rules! of {
         ($ftz:literal, $nan:literal, $xorsign:literal) => {
-            words(given, &[Packed, Packed, Flag], |a, b, least| {
+            chosen_words(given, compared_sources(given, Packed)?, |a, b, least| {
                 if least == 1 {
                     packed::map2(half::min::<F, $ftz, $nan, $xorsign>, a, b)
                 } else {
