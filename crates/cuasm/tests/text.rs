@@ -117,7 +117,7 @@ fn functions_of_the_driver_are_named() {
     let edge = [caller as u32, callee as u32];
     assert_eq!(words(".nv.callgraph"), [none(1), edge, none(2), none(3), none(4)].concat());
     let text = cuasm::disassemble(&bytes).unwrap();
-    for line in [".attr EIATTR_EXTERNS, index@(vprintf)", ".attr EIATTR_SYSCALL_OFFSETS, offsets"] {
+    for line in [".attr\tEIATTR_EXTERNS, index@(vprintf)", ".attr\tEIATTR_SYSCALL_OFFSETS, offsets"] {
         assert!(text.contains(line), "{line}: {text}");
     }
     assert_eq!(assemble(&text), bytes, "{text}");

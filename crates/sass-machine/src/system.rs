@@ -101,13 +101,15 @@ impl System {
                 }
                 Function::AssertFail => {
                     let from = Lane { local, reach, lane };
-                    let text = |address| Ok(String::from_utf8_lossy(&from.string(address)?).into_owned());
-                    return Err(FaultKind::Assert {
-                        message: text(argument(0, true))?,
-                        file: text(argument(2, true))?,
-                        line: argument(4, false) as u32,
-                        function: text(argument(6, true))?,
-                    });
+                    let text = |address| {
+                        Ok::<_, FaultKind>(String::from_utf8_lossy(&from.string(address)?).into_owned())
+                    };
+                    let [message, file, function] = [0, 2, 6].map(|at| text(argument(at, true)));
+                    let (message, file, function) = (message?, file?, function?);
+                    let line = argument(4, false);
+                    return Err(FaultKind::Assert(format!(
+                        "assertion `{message}` failed in {function} at {file}:{line}"
+                    )));
                 }
                 Function::SetCondition => {
                     let value = (argument(2, false) as u32).to_le_bytes();
