@@ -95,6 +95,34 @@ fn sections_symbols_and_relocations_can_be_added() {
     assert_eq!(assemble(&again), bytes, "{again}");
 }
 
+/// What the driver reads to link a function of its own: as in a cubin of ptxas 13.0 that calls `vprintf`.
+#[test]
+fn functions_of_the_driver_are_named() {
+    let text = format!(
+        "\t.target sm_90\n\t.kernel k, extern@(vprintf)\n\
+         [B------:R-:W-:-:S04] MOV R2, 32@lo(vprintf) ;\n\
+         .CUASM_OFFSET_LABEL.k.EIATTR_SYSCALL_OFFSETS.#:\n[B------:R-:W-:-:S05] CALL.ABS.NOINC R2 ;\n{EXIT}"
+    );
+    let bytes = assemble(&text);
+    let elf = cubin::elf::Elf::parse(&bytes).unwrap();
+    let symbols = elf.symbols().unwrap();
+    let number = |name: &[u8]| symbols.iter().position(|it| elf.symbol_name(it).unwrap() == name).unwrap();
+    let (caller, callee) = (number(b"k"), number(b"vprintf"));
+    assert_eq!((symbols[callee].section, symbols[callee].kind()), (0, 2));
+    let words = |section: &str| {
+        let data = elf.section(elf.find(section).unwrap()).unwrap().data();
+        data.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect::<Vec<_>>()
+    };
+    let none = |kind: u32| [0, kind.wrapping_neg()];
+    let edge = [caller as u32, callee as u32];
+    assert_eq!(words(".nv.callgraph"), [none(1), edge, none(2), none(3), none(4)].concat());
+    let text = cuasm::disassemble(&bytes).unwrap();
+    for line in [".attr\tEIATTR_EXTERNS, index@(vprintf)", ".attr\tEIATTR_SYSCALL_OFFSETS, offsets"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert_eq!(assemble(&text), bytes, "{text}");
+}
+
 /// A section that comes to a cubin later lies in a segment, as the driver needs it.
 #[test]
 fn segments_follow_new_sections() {

@@ -9,7 +9,7 @@ use machine::observe::Observer;
 use machine::output::Output;
 use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, LoadedModule, Masks};
 use ptx::diagnostic::Diagnostic;
-use ptx::module::{Checked, Module};
+use ptx::module::{Checked, LaunchBounds, Module};
 use ptxas::Options;
 use real_gpu::Gpu;
 use std::io::Write;
@@ -47,6 +47,12 @@ pub enum End {
 
 #[derive(Clone, Default)]
 struct Capture(Arc<Mutex<Vec<u8>>>);
+
+impl Capture {
+    fn text(&self) -> Vec<u8> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+}
 
 impl Write for Capture {
     fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
@@ -199,8 +205,7 @@ fn launch(
             _ => None,
         }
     });
-    let printed = capture.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-    Ok(Outcome { end, printed: Some(printed), memory: placed.contents(case, &engine)? })
+    Ok(Outcome { end, printed: Some(capture.text()), memory: placed.contents(case, &engine)? })
 }
 
 /// Runs a case once on a GPU.
@@ -290,14 +295,18 @@ fn loaded_on_gpu(
 pub fn run_on_sass(program: &Program, case: &Case, options: Options) -> Result<Outcome, NotOnSass> {
     let at = |why: String| NotOnSass::Wrong(format!("{}:{}: {why}", program.name, case.line));
     let module = compile(program).map_err(NotOnSass::Wrong)?;
-    if case.cluster.is_some() {
+    let asks = |bounds: &LaunchBounds| bounds.req_nctapercluster.is_some() || bounds.explicit_cluster;
+    let mut entries = module.entries().map(|(_, function)| function);
+    if case.cluster.is_some() || entries.any(|entry| entry.name == case.kernel && asks(&entry.bounds)) {
         return Err(NotOnSass::NotExecuted("clusters".to_owned()));
     }
     let cubin = assemble(program, case, options, &module)?;
     let options = DeviceOptions { memory_limit: Some(MEMORY), ..DeviceOptions::default() };
     let device = Device::new(case.profile.clone(), options).map_err(|error| at(error.to_string()))?;
     let image = sass_machine::Program::read(&cubin, false).map_err(|error| at(error.to_string()))?;
+    let capture = Capture::default();
     let loaded = sass_machine::Loaded::new(&image, device.memory()).map_err(|error| at(error.to_string()))?;
+    let loaded = loaded.printing_to(Output::new(capture.clone()));
     if let Some(text) = loaded.not_executed(&case.kernel).into_iter().next() {
         return Err(NotOnSass::NotExecuted(text));
     }
@@ -318,7 +327,7 @@ pub fn run_on_sass(program: &Program, case: &Case, options: Options) -> Result<O
         None => End::Finished,
         Some(fault) => End::Stopped(fault.to_string()),
     };
-    Ok(Outcome { end, printed: None, memory: placed.contents(case, &engine).map_err(at)? })
+    Ok(Outcome { end, printed: Some(capture.text()), memory: placed.contents(case, &engine).map_err(at)? })
 }
 
 /// Why a case did not run as SASS.

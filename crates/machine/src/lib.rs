@@ -64,6 +64,7 @@ mod operation;
 mod ops;
 pub mod order;
 pub mod output;
+pub mod printf;
 pub mod profile;
 mod run;
 pub mod schedule;

@@ -21,7 +21,7 @@ impl Output {
     }
 
     /// Writes the text of one `printf`, unmixed with that of others.
-    pub(crate) fn write(&self, text: &[u8]) {
+    pub fn write(&self, text: &[u8]) {
         let mut sink = self.sink.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // A sink that refuses loses output, as a full FIFO does on a device; it does not stop the kernel.
         let _ = sink.write_all(text);

@@ -1,6 +1,6 @@
 //! Machine instructions over virtual registers: what selection makes, and allocation and scheduling read.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
 /// A virtual register.
@@ -91,6 +91,17 @@ impl Operand {
     /// Some parts of a register.
     pub fn row(reg: Reg, part: u8, width: u8) -> Self {
         Self::General { reg, part, width, before: "", after: "" }
+    }
+
+    /// A hardware register, which nothing but the text names.
+    pub fn hardware(number: u8) -> Self {
+        Self::Text(format!("R{number}"))
+    }
+
+    /// Whether it is one, beside the stack pointer.
+    pub fn is_hardware(&self) -> bool {
+        let Self::Text(text) = self else { return false };
+        text != "R1" && text.strip_prefix('R').is_some_and(|rest| rest.parse::<u8>().is_ok())
     }
 
     /// A place in the frame.
@@ -193,7 +204,7 @@ impl fmt::Display for Shown<'_> {
         match self.0 {
             Operand::General { reg, part, before, after, .. } => {
                 let close = if *before == "|" { "|" } else { "" };
-                write!(f, "{before}R{}{after}{close}", self.1(*reg) + u32::from(*part))
+                write!(f, "{before}R{}{close}{after}", self.1(*reg) + u32::from(*part))
             }
             Operand::Predicate(reg, not) => write!(f, "{}P{}", if *not { "!" } else { "" }, self.1(*reg)),
             Operand::Address { before, reg, width, beside, offset } => {
@@ -246,6 +257,8 @@ pub struct Code {
     pinned: HashSet<Reg>,
     /// Where a routine begins behind the kernel's own code, which has a frame of its own.
     routines: HashSet<Label>,
+    /// The functions of the driver that are called.
+    externs: BTreeSet<String>,
 }
 
 impl Code {
@@ -279,8 +292,23 @@ impl Code {
     }
 
     /// Whether any function is called for real.
+    pub fn has_calls(&self) -> bool {
+        !self.routines.is_empty() || !self.externs.is_empty()
+    }
+
+    /// Whether any of these has a frame of its own.
     pub fn has_routines(&self) -> bool {
         !self.routines.is_empty()
+    }
+
+    /// A function of the driver is called.
+    pub fn name_extern(&mut self, function: &str) {
+        self.externs.insert(function.to_owned());
+    }
+
+    /// The functions of the driver that are called.
+    pub fn externs(&self) -> impl Iterator<Item = &str> {
+        self.externs.iter().map(String::as_str)
     }
 
     /// A register stays one whatever happens.

@@ -150,6 +150,9 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &
     if kernel.code.lines.iter().any(barrier) {
         arguments.push_str(", barriers@(auto)");
     }
+    for function in kernel.code.externs() {
+        let _ = write!(arguments, ", extern@(\"{function}\")");
+    }
     let _ = writeln!(out, "\t.kernel\t\"{name}\"{arguments}");
     let base = *labels;
     let issues = schedule::issues(level, &kernel.code, &kernel.allocation);
@@ -206,6 +209,11 @@ fn instruction(
     out: &mut String,
 ) {
     let place = |reg| kernel.allocation.of(reg);
+    if one.name.starts_with("CALL.ABS") {
+        // The driver reads where it is called.
+        let _ =
+            writeln!(out, "\".CUASM_OFFSET_LABEL.{}.EIATTR_SYSCALL_OFFSETS.#\":", kernel.declaration.name);
+    }
     // Bits that no text shows stand behind the operands.
     let (name, residue) = one.name.split_at(one.name.find(" &").unwrap_or(one.name.len()));
     let _ = write!(out, "{control} ");

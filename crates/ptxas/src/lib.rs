@@ -155,9 +155,11 @@ fn usage(kernel: &emit::Kernel<'_>) -> Usage {
         let is_general = matches!(class, code::Class::General(_));
         is_general.then(|| kernel.allocation.of(reg) + u32::from(part + width))
     });
+    // A call names registers of the hardware.
+    let least = if kernel.code.externs().next().is_some() { registers::LEAST } else { 2 };
     Usage {
         name: kernel.declaration.name.clone(),
-        registers: general.max().unwrap_or(0).max(2),
+        registers: general.max().unwrap_or(0).max(least),
         frame: kernel.local,
         spilled: kernel.spilled,
         shared: kernel.layout.shared_bytes,
@@ -188,8 +190,8 @@ fn kernel(module: &Module, id: FuncId, options: Options) -> Result<emit::Kernel<
     for (spread, sharing) in [(false, true), (true, true), (true, false)] {
         let mut selected = select::select(module, &layout, id, spread)?;
         if options.level == Level::Overlapped {
-            // Routines are called from several places, and only tidied.
-            match sharing && selected.frames.len() <= 1 {
+            // What calls for real is only tidied: routines are called from several places, others name registers of the hardware.
+            match sharing && !selected.code.has_calls() {
                 true => optimise::optimise(&mut selected.code, waits),
                 false => optimise::tidy(&mut selected.code),
             }

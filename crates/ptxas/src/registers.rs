@@ -14,7 +14,7 @@ const WARP: u32 = 32;
 /// Bytes that frames are multiples of.
 const FRAME: u64 = 16;
 /// No kernel is held to less than this, as ptxas says of sm_90: calls need as many.
-const LEAST: u32 = 24;
+pub(crate) const LEAST: u32 = 24;
 
 /// Warps that an SM has place for.
 const WARPS: u32 = 64;
@@ -50,7 +50,7 @@ pub(crate) fn give(selected: &mut Selected, limit: u32) -> Result<(Allocation, T
         traffic.stores += more.stores;
         traffic.loads += more.loads;
     };
-    if selected.code.has_routines() {
+    if selected.code.has_calls() {
         let victims = live_across_calls(&selected.code);
         let is_predicate = |reg: &Reg| selected.code.registers[reg.0 as usize].class == Class::Predicate;
         if victims.iter().any(is_predicate) {

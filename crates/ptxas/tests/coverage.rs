@@ -134,8 +134,8 @@ fn a_kernel_takes_what_it_needs() {
 
 #[test]
 fn what_is_refused_is_named_at_its_place() {
-    let declared = ".extern .func (.reg .b64 r) vprintf(.reg .b64 f, .reg .b64 a);\n.visible";
-    let instruction = "call (%d2), vprintf, (%d1, %d1);";
+    let declared = ".extern .func (.reg .b64 r) elsewhere(.reg .b64 f, .reg .b64 a);\n.visible";
+    let instruction = "call (%d2), elsewhere, (%d1, %d1);";
     let text = kernel(instruction).replace(".visible", declared);
     let refused = compile(&text).expect_err("no cubin");
     let [only] = refused.as_slice() else { panic!("one refusal: {refused:?}") };

@@ -40,6 +40,9 @@ pub enum FaultKind {
     /// `BPT.TRAP`.
     #[error("a trap")]
     Trap,
+    /// A failed `assert`: the condition, and where it stands.
+    #[error("{0}")]
+    Assert(String),
     /// An instruction that this machine does not know.
     #[error("`{0}` is not executed")]
     NotExecuted(String),

@@ -6,10 +6,12 @@ use crate::fault::{Fault, FaultKind};
 use crate::image::{Half, Program, Refused};
 use crate::memory::LOCAL;
 use crate::registers::Banks;
-use crate::step::Step;
+use crate::step::{Action, Step};
+use crate::system::{Function, System};
 use crate::timing::Schedule;
 use crate::warp::Around;
 use machine::memory::{Buffers, LOCAL_WINDOW};
+use machine::output::Output;
 use sass::effects::Effects;
 use sass::hazards::Issue;
 use std::collections::BTreeMap;
@@ -40,6 +42,7 @@ pub struct Loaded<'a> {
     kernels: BTreeMap<String, Kernel>,
     variables: BTreeMap<String, u64>,
     constants: Vec<u8>,
+    system: System,
 }
 
 /// A launch.
@@ -102,9 +105,20 @@ impl<'a> Loaded<'a> {
         let mut kernels = BTreeMap::new();
         for (name, image) in &program.kernels {
             let mut code = image.code.clone();
+            // Functions of the system stand behind the kernel's code, an instruction each.
+            let mut functions = Vec::new();
             for reference in &image.references {
-                let address = variables.get(&reference.variable);
-                let address = address.ok_or_else(|| Refused::Memory(reference.variable.clone()))?;
+                let system = || {
+                    let function = Function::from_name(&reference.symbol)?;
+                    let place = functions.iter().position(|&it| it == function);
+                    let place = place.unwrap_or_else(|| {
+                        functions.push(function);
+                        functions.len() - 1
+                    });
+                    Some(((image.code.len() / WORD + place) * WORD) as u64)
+                };
+                let address = variables.get(&reference.symbol).copied().or_else(system);
+                let address = address.ok_or_else(|| Refused::Symbol(reference.symbol.clone()))?;
                 let value = address.wrapping_add(reference.addend);
                 let half = match reference.half {
                     Half::Low => value as u32,
@@ -116,7 +130,9 @@ impl<'a> Loaded<'a> {
             }
             let (words, _) = code.as_chunks::<WORD>();
             let steps = (0..).step_by(WORD).zip(words);
-            let steps = steps.map(|(at, word)| decode::step(u128::from_le_bytes(*word), at)).collect();
+            let steps = steps.map(|(at, word)| decode::step(u128::from_le_bytes(*word), at));
+            let functions = functions.into_iter().map(Action::System);
+            let steps = steps.chain(functions.map(|action| Step { guard: None, action })).collect();
             let words: Vec<u128> = words.iter().map(|word| u128::from_le_bytes(*word)).collect();
             let registers = words.iter().filter_map(|&word| {
                 let effects = Effects::of(&sass::decode(sass::Arch::Sm90, word)?);
@@ -125,7 +141,14 @@ impl<'a> Loaded<'a> {
             let registers = registers.max().unwrap_or(0);
             kernels.insert(name.clone(), Kernel { steps, words, registers, shared: image.shared });
         }
-        Ok(Self { memory, kernels, variables, constants: program.constants.clone() })
+        let constants = program.constants.clone();
+        Ok(Self { memory, kernels, variables, constants, system: System::default() })
+    }
+
+    /// What device code prints goes there, in place of the process's standard output.
+    #[must_use]
+    pub fn printing_to(self, output: Output) -> Self {
+        Self { system: System::new(output), ..self }
     }
 
     /// The address of a variable in global memory.
@@ -141,7 +164,7 @@ impl<'a> Loaded<'a> {
         let mut texts: Vec<_> = steps
             .iter()
             .filter_map(|step| match &step.action {
-                crate::step::Action::NotExecuted(text) => Some(text.clone()),
+                Action::NotExecuted(text) => Some(text.clone()),
                 _ => None,
             })
             .collect();
@@ -190,6 +213,7 @@ impl<'a> Loaded<'a> {
             threads,
             shared,
             schedule: launch.timed.then(|| kernel.schedule()).flatten(),
+            system: &self.system,
         })
     }
 
@@ -245,6 +269,7 @@ pub(crate) struct Prepared<'a> {
     /// Bytes of shared memory of a CTA, the system's among them.
     pub(crate) shared: u64,
     schedule: Option<Arc<Schedule>>,
+    system: &'a System,
 }
 
 impl Prepared<'_> {
@@ -263,7 +288,7 @@ impl Prepared<'_> {
     /// What warps need to know.
     pub(crate) fn around(&self) -> Around<'_> {
         let (steps, banks) = (&self.kernel.steps[..], &self.banks);
-        Around { steps, banks, block: [0; 3], threads: self.block, clock: 0, sm: 0 }
+        Around { steps, banks, block: [0; 3], threads: self.block, clock: 0, sm: 0, system: self.system }
     }
 
     /// The fault that a CTA has met.
@@ -290,17 +315,22 @@ impl Kernel {
 }
 
 /// Constant bank 0 on sm_90: dimensions from 0 and 0xc, the window of local memory at 0x20, where a stack begins at 0x28, the dynamic
-/// shared memory at 0x2c, the parameters from 0x210.
+/// shared memory at 0x2c, the parameters from 0x210. Where there are no clusters each has one CTA: their size from 0x144, its inverse from 0x150,
+/// how many there are from 0x15c, CTAs of one at 0x188.
 fn bank(launch: &Launch<'_>) -> Vec<u8> {
     let mut bank = vec![0; PARAMETERS];
     let mut put = |at: usize, bytes: &[u8]| bank[at..at + bytes.len()].copy_from_slice(bytes);
     for (axis, (threads, blocks)) in launch.block.iter().zip(launch.grid).enumerate() {
         put(4 * axis, &threads.to_le_bytes());
         put(0xc + 4 * axis, &blocks.to_le_bytes());
+        put(0x144 + 4 * axis, &1_u32.to_le_bytes());
+        put(0x150 + 4 * axis, &1.0_f32.to_le_bytes());
+        put(0x15c + 4 * axis, &blocks.to_le_bytes());
     }
     put(0x20, &LOCAL_WINDOW.to_le_bytes());
     put(0x28, &(LOCAL as u32).to_le_bytes());
     put(0x2c, &launch.dynamic_shared.to_le_bytes());
+    put(0x188, &1_u32.to_le_bytes());
     bank.extend(launch.params);
     bank
 }

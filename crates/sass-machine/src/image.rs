@@ -29,6 +29,9 @@ pub enum Refused {
     /// There is not enough memory for its variables.
     #[error("no memory for the variable `{0}`")]
     Memory(String),
+    /// Neither a variable of the cubin nor a function that is provided.
+    #[error("`{0}` is not defined")]
+    Symbol(String),
 }
 
 /// A variable in global memory.
@@ -38,19 +41,19 @@ pub(crate) struct Variable {
     pub(crate) initial: Vec<u8>,
 }
 
-/// Where a variable's address goes: half of it, into the second word of an instruction.
+/// Where an address goes: half of it, into the second word of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Half {
     Low,
     High,
 }
 
-/// A place in a kernel's code that names a variable.
+/// A place in a kernel's code that names a variable, or a function of the system.
 #[derive(Debug)]
 pub(crate) struct Reference {
     pub(crate) at: usize,
     pub(crate) half: Half,
-    pub(crate) variable: String,
+    pub(crate) symbol: String,
     pub(crate) addend: u64,
 }
 
@@ -158,9 +161,9 @@ impl Program {
                 };
                 let symbol = symbols.get(relocation.symbol as usize);
                 let symbol = symbol.ok_or(Refused::Relocation(relocation.kind))?;
-                let variable = String::from_utf8_lossy(elf.symbol_name(symbol)?).into_owned();
+                let symbol = String::from_utf8_lossy(elf.symbol_name(symbol)?).into_owned();
                 let addend = relocation.addend.unwrap_or(0) as u64;
-                image.references.push(Reference { at: relocation.offset as usize, half, variable, addend });
+                image.references.push(Reference { at: relocation.offset as usize, half, symbol, addend });
             }
         }
         Ok(program)

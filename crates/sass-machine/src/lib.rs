@@ -29,6 +29,7 @@ mod operand;
 mod product;
 mod registers;
 mod step;
+mod system;
 mod timing;
 mod touched;
 mod warp;

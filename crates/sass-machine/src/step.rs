@@ -2,6 +2,7 @@
 
 use crate::operand::{Half, Operand, Sign, Special};
 use crate::registers::{LANES, Plane};
+use crate::system::Function;
 use ir::instruction::ShflMode;
 
 /// How a source is read.
@@ -382,6 +383,8 @@ pub(crate) enum Action {
     Yield,
     Nothing,
     Trap,
+    /// A function of the system, which returns behind its call.
+    System(Function),
     NotExecuted(String),
     NoInstruction(u128),
 }

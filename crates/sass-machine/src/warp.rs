@@ -9,6 +9,7 @@ use crate::memory::{Local, Reach};
 use crate::operand::Special;
 use crate::registers::{Banks, LANES, Registers, lanes};
 use crate::step::{Action, Arrival, Compute, Place, Scratch, Source, Step};
+use crate::system::{self, Caller, System};
 use crate::timing::Timing;
 use crate::touched::Touched;
 use crate::{access, collective};
@@ -47,6 +48,7 @@ pub(crate) struct Around<'a> {
     pub(crate) clock: u64,
     /// The SM's number.
     pub(crate) sm: u32,
+    pub(crate) system: &'a System,
 }
 
 /// What an instruction means for the CTA.
@@ -428,6 +430,14 @@ impl Warp {
             }
             Action::Nothing => {}
             Action::Trap => return Err(FaultKind::Trap),
+            Action::System(function) => {
+                let caller = Caller { registers: &mut self.registers, local: &mut self.local, reach };
+                around.system.call(*function, active, caller)?;
+                let back = |registers: &Registers, lane| {
+                    (registers.general(system::BACK, true, lane) / WORD) as usize
+                };
+                self.branch(active, back);
+            }
             Action::NotExecuted(text) => return Err(FaultKind::NotExecuted(text.clone())),
             Action::NoInstruction(word) => return Err(FaultKind::NoInstruction(*word)),
         }

@@ -1,5 +1,6 @@
 //! `.kernel name, bytes...`: the sections that a kernel needs, by the conventions of ptxas 13. `align@(n)` before a size says how its
-//! parameter is aligned, `stack@(n)` how many bytes of local memory the kernel has, and `barriers@(auto)` that it names barriers.
+//! parameter is aligned, `stack@(n)` how many bytes of local memory the kernel has, `barriers@(auto)` that it names barriers, and
+//! `extern@(f)` that it calls a function that the driver provides.
 //! What it says about its launches stands there too: [`Bounds`].
 
 use super::draft::{Body, Draft, Item, Section};
@@ -22,6 +23,9 @@ fn parameters_at(sm: u32) -> u64 {
 /// `EIATTR_FRAME_SIZE` and `EIATTR_MIN_STACK_SIZE`: bytes of the stack.
 const FRAME_SIZE: u8 = 0x11;
 const MIN_STACK_SIZE: u8 = 0x12;
+
+/// Where the driver reads which function calls which.
+const CALL_GRAPH: &str = ".nv.callgraph";
 
 /// Words of the tool's note before its strings.
 const TOOL_WORDS: usize = 6;
@@ -91,7 +95,7 @@ pub(super) fn open(
     let mut sizes = Vec::new();
     let mut offsets = Vec::new();
     let mut end: u64 = 0;
-    let (mut stated, mut stack, mut barriers) = (None, 0, false);
+    let (mut stated, mut stack, mut barriers, mut externs) = (None, 0, false, Vec::new());
     let mut bounds = Bounds::default();
     for argument in &list[1..] {
         match &argument.expression {
@@ -109,12 +113,15 @@ pub(super) fn open(
                 }
                 ("barriers", Expression::Name(auto)) if auto == "auto" => barriers = true,
                 ("stack", Expression::Number(bytes @ 0..=0x80_0000)) => stack = *bytes,
+                ("extern", Expression::Name(function) | Expression::Text(function)) => {
+                    externs.push(function.as_str());
+                }
                 (what, value) if bounds.take(what, value) => {}
                 _ => {
                     findings.error(
                         codes::ARGUMENT,
                         argument.span,
-                        "only `align@(n)`, `stack@(n)`, `barriers@(auto)` and bounds of launches can stand here",
+                        "only `align@(n)`, `stack@(n)`, `barriers@(auto)`, `extern@(f)` and bounds of launches can stand here",
                     );
                     return None;
                 }
@@ -131,7 +138,8 @@ pub(super) fn open(
     }
     let name = name.to_owned();
     about(draft, &name, stack, span);
-    let text = sections(draft, &name, (&sizes, &offsets, end), barriers, &bounds);
+    call(draft, &name, &externs, span);
+    let text = sections(draft, &name, (&sizes, &offsets, end), barriers, &externs, &bounds);
     let mut inner = Findings::default();
     let mut lines = syntax::parse(&text, &mut inner);
     for line in &mut lines {
@@ -155,8 +163,7 @@ fn about(draft: &mut Draft, name: &str, stack: i128, span: Span) {
         })
     });
     let argument = |expression| Argument { expression, span };
-    let symbol =
-        || argument(Expression::Function("index".to_owned(), Box::new(Expression::Name(name.to_owned()))));
+    let symbol = || argument(index(name));
     let stack = || argument(Expression::Number(stack));
     let rows = [
         (info::REGISTERS, argument(Expression::Name("auto".to_owned()))),
@@ -167,6 +174,37 @@ fn about(draft: &mut Draft, name: &str, stack: i128, span: Span) {
         let body = Body::Attribute(attribute, vec![symbol(), value]);
         draft.sections[section].items.push(Item { body, span });
     }
+}
+
+/// The number of a symbol.
+fn index(name: &str) -> Expression {
+    Expression::Function("index".to_owned(), Box::new(Expression::Name(name.to_owned())))
+}
+
+/// Puts calls of functions that the driver provides into the call graph, which has pairs of numbers: caller and callee. What begins and
+/// ends it is about calls through registers, of which it has none.
+fn call(draft: &mut Draft, name: &str, externs: &[&str], span: Span) {
+    if externs.is_empty() {
+        return;
+    }
+    let pair = |pair: [Expression; 2]| Item {
+        body: Body::Values(4, pair.map(|expression| Argument { expression, span }).to_vec()),
+        span,
+    };
+    let none = |kind: i128| pair([Expression::Number(0), Expression::Number(0x1_0000_0000 - kind)]);
+    let section = draft.section(CALL_GRAPH).unwrap_or_else(|| {
+        draft.add_section(Section {
+            name: CALL_GRAPH.to_owned(),
+            span,
+            kind: kind::CUDA_CALLGRAPH,
+            align: 4,
+            entry_size: 8,
+            items: [1, 2, 3, 4].map(none).into(),
+            ..Section::default()
+        })
+    });
+    let calls = externs.iter().map(|function| pair([index(name), index(function)]));
+    draft.sections[section].items.splice(1..1, calls);
 }
 
 /// The note about the tool that made the file, of type 2000: a version, the places of five strings in what follows, and
@@ -196,6 +234,7 @@ fn sections(
     name: &str,
     (sizes, offsets, end): (&[u64], &[u64], u64),
     barriers: bool,
+    externs: &[&str],
     bounds: &Bounds,
 ) -> String {
     let sm = draft.target();
@@ -256,6 +295,11 @@ fn sections(
     if barriers {
         out.push_str(".attr.byte EIATTR_NUM_BARRIERS, auto\n");
     }
+    if !externs.is_empty() {
+        let numbers = externs.iter().map(|name| format!("index@({})", syntax::quoted(name)));
+        let _ = writeln!(out, ".attr EIATTR_EXTERNS, {}", numbers.collect::<Vec<_>>().join(", "));
+        out.push_str(".attr EIATTR_SYSCALL_OFFSETS, offsets\n");
+    }
     out.push_str(".attr EIATTR_EXIT_INSTR_OFFSETS, auto\n");
     let _ = writeln!(out, ".attr.half EIATTR_CBANK_PARAM_SIZE, {end:#x}");
     // EIATTR_SW_WAR
@@ -268,6 +312,9 @@ fn sections(
         out,
         ".global {symbol}\n.type {symbol},@function\n.other {symbol},@\"STO_CUDA_ENTRY STV_DEFAULT\""
     );
+    for function in externs.iter().map(|name| syntax::quoted(name)) {
+        let _ = writeln!(out, ".global {function}\n.type {function},@function");
+    }
     let _ = writeln!(out, "{symbol}:");
     out
 }

@@ -5,7 +5,6 @@
 
 mod device_runtime;
 mod error;
-mod format;
 
 use super::pack::{Group, Pack};
 use crate::common::Common;
@@ -16,6 +15,7 @@ use crate::image::control::{CallSite, ParameterLocation};
 use crate::lanes::Files;
 use crate::observe::Happening;
 use crate::ops::address::{Generic, Space};
+use crate::printf;
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -70,9 +70,9 @@ impl Caller<'_, '_> {
                 let template = self.string(self.argument(0, warp, lane)?, warp, lane)?;
                 let arguments = self.argument(1, warp, lane)?;
                 let text =
-                    format::printf(&template, &mut Arguments { caller: self, at: arguments, warp, lane });
+                    printf::printf(&template, &mut Arguments { caller: self, at: arguments, warp, lane });
                 self.x.grid.output.write(&text);
-                let conversions = format::conversions(&template);
+                let conversions = printf::conversions(&template);
                 self.give(conversions as u64, warp, lane)
             }
             Builtin::Malloc => {
@@ -228,7 +228,7 @@ struct Arguments<'c, 'a, 'b> {
     lane: usize,
 }
 
-impl format::Arguments for Arguments<'_, '_, '_> {
+impl printf::Arguments for Arguments<'_, '_, '_> {
     fn next(&mut self, bytes: u64) -> Option<u64> {
         self.at = self.at.next_multiple_of(bytes);
         let at = self.at;

@@ -392,7 +392,11 @@ impl<'a> Values<'a> {
     /// What an instruction writes gets its numbers.
     fn write(&mut self, one: &Instruction, at: usize) {
         let hidden = |it: &Operand| matches!(it, Operand::Text(text) if text.contains("UR") || text == "R1");
-        if one.guard.is_some() || !is_pure(one) || one.operands[..one.written].iter().any(hidden) {
+        if one.guard.is_some()
+            || !is_pure(one)
+            || one.operands[..one.written].iter().any(hidden)
+            || one.operands.iter().any(Operand::is_hardware)
+        {
             return self.write_anew(one);
         }
         let written: Vec<u32> = one.operands[..one.written].iter().flat_map(|it| self.units.of(it)).collect();

@@ -53,6 +53,8 @@ pub(super) const WITHOUT_RESULT: &[&str] = &[
     "BAR",
     "STSM",
     "ARRIVES",
+    "STAS",
+    "REDAS",
     "SUST",
     "UBLKCP",
     "UBLKRED",

@@ -20,6 +20,13 @@ struct Update {
 impl Select<'_> {
     pub(super) fn atomics(&mut self, op: &Op) -> Option<Done> {
         Some(match op {
+            Op::Atom(op) if op.ty.bits() == 16 => {
+                self.add_halfword(op.ty, (op.order, op.scope), op.d, &op.a, &op.b)
+            }
+            Op::Red(op) if op.ty.bits() == 16 => {
+                self.add_halfword(op.ty, (op.order, op.scope), Def(None), &op.a, &op.b)
+            }
+            Op::AtomCas(op) if op.ty.bits() == 16 => self.swap_halfword(op),
             Op::Atom(op) => {
                 let name = upper(op.op.modifier().text());
                 self.update(&Update { name, ty: op.ty, order: op.order, scope: op.scope }, op.d, &op.a, &op.b)
@@ -42,7 +49,7 @@ impl Select<'_> {
         })
     }
 
-    fn released(&mut self, order: Order, scope: Scope) {
+    pub(super) fn released(&mut self, order: Order, scope: Scope) {
         if matches!(order, Order::Release | Order::AcqRel | Order::Sc) {
             self.membar(if order == Order::Sc { "SC" } else { "ALL" }, scope);
         }
@@ -92,7 +99,7 @@ impl Select<'_> {
                 );
                 to
             }
-            Window::Generic if width < 4 => {
+            Window::Generic => {
                 let name =
                     format!("ATOM.E.{}{kind}{}", update.name, strength(Order::Relaxed, Some(update.scope)));
                 let new = |this: &mut Self, old| match update.name {
@@ -102,7 +109,7 @@ impl Select<'_> {
                 let read = vec![place.operand(0), Operand::wide(value, width)];
                 Some(self.where_it_leads(&place, width, (name, read), new)?)
             }
-            Window::Shared if simple && width < 4 => {
+            Window::Shared if simple => {
                 let to = self.result(d, width);
                 let name = format!("ATOMS.{}{kind}", update.name);
                 self.atomic(
@@ -113,7 +120,7 @@ impl Select<'_> {
                 );
                 to
             }
-            Window::Shared if width < 4 => {
+            Window::Shared => {
                 Some(self.by_swapping(&place, width, |this, old| this.updated(update, old, value))?)
             }
             window => return Err(format!("with this type in {window:?} memory")),
@@ -144,7 +151,7 @@ impl Select<'_> {
         for part in 0..width {
             self.code.push(None, "MOV", vec![Operand::part(result, part)], vec![Operand::zero()]);
         }
-        let size = if width == 2 { ".64" } else { "" };
+        let size = size_of(width);
         self.behind_guard(|this| {
             let (end, other) = (this.code.label(), this.code.label());
             let done = this.flag();
@@ -191,7 +198,7 @@ impl Select<'_> {
         if let Some((guard, not)) = self.guard {
             self.branch(Some((guard, !not)), skip);
         }
-        let size = if width == 2 { ".64" } else { "" };
+        let size = size_of(width);
         let load = |this: &mut Self, to: Reg| {
             this.code.push(
                 None,
@@ -206,16 +213,28 @@ impl Select<'_> {
         let before = self.temporary(width);
         let read = vec![place.operand(0), Operand::wide(result, width), Operand::wide(new, width)];
         self.code.push(None, format!("ATOMS.CAS{size}"), vec![Operand::wide(before, width)], read);
-        let other = match width {
-            2 => self.compare64("NE", false, before, result, Operand::always(false), "AND").0,
-            _ => self.compare("ISETP.NE.U32.AND", Operand::low(before), Operand::low(result)),
-        };
+        let same = self.same_words(before, result, width);
         for part in 0..width {
             self.code.push(None, "MOV", vec![Operand::part(result, part)], vec![Operand::part(before, part)]);
         }
-        self.branch(Some((other, false)), head);
+        self.branch(Some((same, true)), head);
         self.code.place(skip);
         Ok(result)
+    }
+
+    /// Whether two values of so many words are the same.
+    fn same_words(&mut self, a: Reg, b: Reg, width: u8) -> Reg {
+        let mut so_far = Operand::always(false);
+        let mut same = None;
+        for part in 0..width {
+            let to = self.flag();
+            let written = vec![Operand::Predicate(to, false), Operand::always(false)];
+            let read = vec![Operand::part(a, part), Operand::part(b, part), so_far];
+            self.code.push(None, "ISETP.EQ.U32.AND", written, read);
+            so_far = Operand::Predicate(to, false);
+            same = Some(to);
+        }
+        same.unwrap_or_else(|| self.flag())
     }
 
     fn updated(&mut self, update: &Update, old: Reg, value: Reg) -> Result<Reg, Refusal> {
@@ -247,11 +266,7 @@ impl Select<'_> {
         let place = self.place(&op.a)?;
         let ((b, width), (c, _)) = (self.datum(&op.b, op.ty)?, self.datum(&op.c, op.ty)?);
         self.released(op.order, op.scope);
-        let size = match width {
-            4 => ".128",
-            2 => ".64",
-            _ => "",
-        };
+        let size = size_of(width);
         let to = self.result(op.d, width);
         let strong = strength(Order::Relaxed, Some(op.scope));
         let values = [Operand::wide(b, width), Operand::wide(c, width)];
@@ -259,19 +274,25 @@ impl Select<'_> {
         let (name, predicate, address) = match (place.window, bare) {
             (Window::Global, Some(address)) => (format!("ATOMG.E.CAS{size}{strong}"), true, address),
             (Window::Generic, Some(address)) if width == 1 => (format!("ATOM.E.CAS{strong}"), true, address),
-            (Window::Generic, Some(address)) if width == 2 => {
+            (Window::Generic, Some(address)) => {
                 let name = format!("ATOM.E.CAS{size}{strong}");
                 let read = std::iter::once(address).chain(values).collect();
                 let new = |this: &mut Self, old| {
-                    let same = this.compare64("EQ", false, old, b, Operand::always(false), "AND").0;
-                    Ok(this.select_double(c, old, same, false))
+                    let same = this.same_words(old, b, width);
+                    let to = this.temporary(width);
+                    for part in 0..width {
+                        let both = [Operand::part(c, part), Operand::part(old, part)];
+                        let read = both.into_iter().chain([Operand::Predicate(same, false)]).collect();
+                        this.code.push(None, "SEL", vec![Operand::part(to, part)], read);
+                    }
+                    Ok(to)
                 };
                 let found = self.where_it_leads(&place, width, (name, read), new)?;
                 self.acquired(op.order, Some(op.scope));
                 self.set(op.d, found);
                 return Ok(());
             }
-            (Window::Shared, _) if width < 4 => (format!("ATOMS.CAS{size}"), false, place.operand(0)),
+            (Window::Shared, _) => (format!("ATOMS.CAS{size}"), false, place.operand(0)),
             (window, _) => return Err(format!("with this type in {window:?} memory")),
         };
         let read = std::iter::once(address).chain(values).collect();
@@ -334,6 +355,15 @@ impl Select<'_> {
             self.set(def, value);
         }
         Ok(())
+    }
+}
+
+/// The modifier of so many words.
+fn size_of(width: u8) -> &'static str {
+    match width {
+        4 => ".128",
+        2 => ".64",
+        _ => "",
     }
 }
 

@@ -123,13 +123,13 @@ impl Select<'_> {
         results: Option<&[Argument]>,
     ) -> Done {
         let declaration = &self.module.functions[function.index()];
-        let Some(callee) = ir::Function::lower(self.module, function) else {
-            return Err(format!("of `{}`, whose code is not here", declaration.name));
-        };
         let (arguments, results) = (arguments.unwrap_or(&[]), results.unwrap_or(&[]));
         if !self.takes(function, arguments.len()) || results.len() != declaration.returns.len() {
             return Err("with another number of arguments than it takes".to_owned());
         }
+        let Some(callee) = ir::Function::lower(self.module, function) else {
+            return self.behind_guard(|this| this.call_extern(function, arguments, results));
+        };
         let (skip, end) = (self.code.label(), self.code.label());
         let guard = self.guard.take();
         if let Some((guard, not)) = guard {
@@ -168,7 +168,7 @@ impl Select<'_> {
             let ty = registers[theirs.index()].ty;
             values.push(match ty.bits() {
                 _ if ty == ScalarType::Pred => return Err("with a predicate".to_owned()),
-                128 => return Err("with 128 bits".to_owned()),
+                128 => self.quad(value)?,
                 64 => self.double(value)?,
                 _ => {
                     let word = self.word(value)?;

@@ -11,13 +11,18 @@ fn signed(ty: ScalarType) -> bool {
     ty.kind() == TypeKind::Signed
 }
 
+/// A format of 16 bits in nvdisasm's spelling.
+fn half_format(ty: ScalarType) -> &'static str {
+    if ty == ScalarType::Bf16 { "BF16" } else { "F16" }
+}
+
 impl Select<'_> {
     pub(super) fn conversions(&mut self, op: &Op) -> Option<Done> {
         Some(match op {
             Op::CvtInt(op) => self.integer_to_integer(op),
             Op::CvtIntToFloat(op) if !op.sat => self.integer_to_float(op),
             Op::CvtFloatToInt(op) => self.float_to_integer(op),
-            Op::CvtFloat(op) if !op.relu && !op.satfinite => self.float_to_float(op),
+            Op::CvtFloat(op) => self.float_to_float(op),
             Op::CvtPackFloat(op) => self.two_floats(op),
             Op::CvtFloatX2(op) => self.pair_to_pair(op),
             _ => return None,
@@ -145,10 +150,15 @@ impl Select<'_> {
             Rmi => ".FLOOR",
             Rpi => ".CEIL",
         };
-        let narrow = op.dtype.bits() < 32;
+        // From 64 bits a NaN has a pattern in each type, so that those have conversions of their own.
+        let narrow = op.dtype.bits() < 32 && op.atype != ScalarType::F64;
         let kind = match (signed(op.dtype) || narrow, op.dtype.bits()) {
             (true, 64) => ".S64",
             (false, 64) => ".U64",
+            (true, 16) if !narrow => ".S16",
+            (false, 16) => ".U16",
+            (true, 8) if !narrow => ".S8",
+            (false, 8) => ".U8",
             (true, _) => "",
             (false, _) => ".U32",
         };
@@ -156,6 +166,7 @@ impl Select<'_> {
             ScalarType::F64 => (".F64", Operand::wide(self.double(&op.a)?, 2)),
             ScalarType::F32 => ("", self.word(&op.a)?),
             ScalarType::F16 => (".F16", self.word(&op.a)?),
+            ScalarType::Bf16 => (".BF16", self.word(&op.a)?),
             _ => return Err("from this type".to_owned()),
         };
         let ftz = if op.ftz { ".FTZ" } else { "" };
@@ -175,6 +186,9 @@ impl Select<'_> {
             F64 => Operand::wide(self.double(&op.a)?, 2),
             _ => self.word(&op.a)?,
         };
+        if (op.relu || op.satfinite) && (op.atype != F32 || !matches!(op.dtype, F16 | Bf16)) {
+            return Err("with such modifiers".to_owned());
+        }
         let integral = match op.rnd {
             Some(Rni) => Some(""),
             Some(Rzi) => Some(".TRUNC"),
@@ -192,16 +206,30 @@ impl Select<'_> {
             (F32, F32, Some(rnd)) => self.one(format!("FRND{ftz}{rnd}"), vec![a]),
             (F64, F64, Some(rnd)) => self.pair(format!("FRND.F64{rnd}"), vec![a]),
             (F16, F16, Some(rnd)) => self.one(format!("FRND.F16{rnd}"), vec![a]),
-            (F32, F64, None) => self.pair(format!("F2F{ftz}.F64.F32"), vec![a]),
+            (Bf16, Bf16, Some(rnd)) => self.one(format!("FRND.BF16{rnd}"), vec![a]),
+            (F32, F64, None) if op.ftz => {
+                // With a NaN of its own, as in all arithmetic that flushes.
+                let flushed = self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), a]);
+                self.pair("F2F.F64.F32", vec![Operand::low(flushed)])
+            }
+            (F32, F64, None) => self.pair("F2F.F64.F32", vec![a]),
             (F64, F32, None) => self.one(format!("F2F{ftz}.F32.F64{directed}"), vec![a]),
-            (F32, F16, None) if directed.is_empty() && !op.ftz => self.pack("F16", "", Operand::zero(), a),
-            (F32, Bf16, None) if directed.is_empty() => self.pack("BF16", "", Operand::zero(), a),
+            // To half precision `.ftz` does nothing: what it flushes is less than half of the least number.
+            (F32, F16 | Bf16, None) if matches!(directed, "" | ".RZ") && !(op.ftz && op.dtype == Bf16) => {
+                let flags = [(op.satfinite, ".SATFINITE"), (op.relu, ".RELU")];
+                let flags: String = flags.iter().filter(|(is, _)| *is).map(|(_, text)| *text).collect();
+                let name = format!("F2FP{flags}.{}.F32.PACK_AB{directed}", half_format(op.dtype));
+                self.one(name, vec![Operand::zero(), a])
+            }
             (F16, F32, None) => {
                 self.one("HADD2.F32", vec![Operand::Text("-RZ".to_owned()), a.suffixed(".H0_H0")])
             }
             (Bf16, F32, None) => self.one("SHF.L.U32", vec![a, Operand::number(16), Operand::zero()]),
-            (F16, F64, None) => self.pair("F2F.F64.F16", vec![a]),
-            (F64, F16, None) => self.one(format!("F2F.F16.F64{directed}"), vec![a]),
+            (F16 | Bf16, F64, None) => self.pair(format!("F2F.F64.{}", half_format(op.atype)), vec![a]),
+            (F64 | F16 | Bf16, F16 | Bf16, None) if op.atype != op.dtype => {
+                let from = if op.atype == F64 { "F64" } else { half_format(op.atype) };
+                self.one(format!("F2F.{}.{from}{directed}", half_format(op.dtype)), vec![a])
+            }
             (F32, F32, None) => self.one(format!("FADD{ftz}"), vec![Operand::Text("-RZ".to_owned()), a]),
             _ => return Err("between these types, or so rounded".to_owned()),
         };
@@ -212,11 +240,6 @@ impl Select<'_> {
         };
         self.set(op.d, result);
         Ok(())
-    }
-
-    /// Two floats of 16 bits, the second in the lower half.
-    fn pack(&mut self, kind: &str, rnd: &str, high: Operand, low: Operand) -> Reg {
-        self.one(format!("F2FP.{kind}.F32.PACK_AB{rnd}"), vec![high, low])
     }
 
     /// Two floats as a pair of narrower ones, the second in the lower part.

@@ -21,6 +21,9 @@ const BIAS: u32 = 1023;
 const SIGN: u32 = 0x8000_0000;
 /// What a subnormal is multiplied by: 2^54.
 const LIFT: u32 = 54;
+/// That as a double, and its root.
+const TWO_54: u64 = ((BIAS + LIFT) as u64) << FRACTION;
+const TWO_27: u64 = ((BIAS + LIFT / 2) as u64) << FRACTION;
 
 /// A positive result cut off behind its 53rd bit.
 struct Cut {
@@ -139,7 +142,7 @@ impl Select<'_> {
         };
         let exponent = field(self, a);
         let subnormal = self.compare("ISETP.EQ.U32.AND", Operand::low(exponent), Operand::zero());
-        let lift = self.constant64(f64::from_bits(u64::from(BIAS + LIFT) << FRACTION).to_bits());
+        let lift = self.constant64(TWO_54);
         let lifted = self.pair("DMUL", vec![double(a), double(lift)]);
         let higher = field(self, lifted);
         let by = self.constant(LIFT);
@@ -270,7 +273,8 @@ impl Select<'_> {
         let inverse = self.join(Operand::zero(), Operand::low(inverse));
         let other = self.pair("DMUL", vec![double(a), double(inverse)]);
         let unordered = self.compare_double("NAN", double(b), double(b));
-        let quiet = self.pair("DADD", vec![double(a), double(b)]);
+        // Of two NaNs the dividend is handed on, and the last operand of a sum.
+        let quiet = self.pair("DADD", vec![double(b), double(a)]);
         let other = self.select_double(quiet, other, unordered, false);
         let whole = self.is_usual_double(a);
         let both = self.flag();
@@ -310,6 +314,44 @@ impl Select<'_> {
             0x30,
         );
         let result = self.select_double(usual, other, positive, false);
+        self.set(d, result);
+        Ok(())
+    }
+
+    /// About 50 bits of the inverse root: one step from the unit's, of a subnormal scaled.
+    pub(super) fn inverse_root_double(&mut self, d: Def, a: &Value) -> Done {
+        let a = self.double(a)?;
+        let (up, back) = (self.constant64(TWO_54), self.constant64(TWO_27));
+        let exponent = self.lop(Operand::part(a, 1), Operand::number(EXPONENTS << EXPONENT_AT), 0xc0);
+        let tiny = self.compare("ISETP.EQ.U32.AND", Operand::low(exponent), Operand::zero());
+        let scaled = self.pair("DMUL", vec![double(a), double(up)]);
+        let x = self.select_double(scaled, a, tiny, false);
+        let guess = self.one("MUFU.RSQ64H", vec![Operand::part(x, 1)]);
+        let root = self.join(Operand::zero(), Operand::low(guess));
+        // With e = 1 - x * root^2 it is root * (1 + e/2 + 3/8 * e^2 ...).
+        let square = self.pair("DMUL", vec![double(root), double(root)]);
+        let unit = self.constant64(1.0_f64.to_bits());
+        let error = self.fused("", double(square).signed("-"), double(x), double(unit));
+        let (eighths, half) = (self.constant64(0.375_f64.to_bits()), self.constant64(0.5_f64.to_bits()));
+        let factor = self.fused("", double(error), double(eighths), double(half));
+        let part = self.pair("DMUL", vec![double(root), double(error)]);
+        let better = self.fused("", double(factor), double(part), double(root));
+        let scaled = self.pair("DMUL", vec![double(better), double(back)]);
+        let usual = self.select_double(scaled, better, tiny, false);
+        let infinity = self.constant64(f64::INFINITY.to_bits());
+        let infinite = self.compare_double("EQ", double(a), double(infinity));
+        let nothing = self.constant64(0);
+        let result = self.select_double(nothing, usual, infinite, false);
+        let negative = self.compare_double("LT", double(a), Operand::zero());
+        let invalid = self.pair("DADD", vec![double(infinity), double(infinity).signed("-")]);
+        let result = self.select_double(invalid, result, negative, false);
+        let zero = self.compare_double("EQ", double(a), Operand::zero());
+        let high = self.lop(Operand::part(a, 1), Operand::number(EXPONENTS << EXPONENT_AT), 0xfc);
+        let pole = self.join(Operand::zero(), Operand::low(high));
+        let result = self.select_double(pole, result, zero, false);
+        let unordered = self.compare_double("NAN", double(a), double(a));
+        let quiet = self.pair("DADD", vec![double(a), double(a)]);
+        let result = self.select_double(quiet, result, unordered, false);
         self.set(d, result);
         Ok(())
     }

@@ -32,7 +32,9 @@ impl Select<'_> {
             Op::Szext(op) => self.sign_extend(op),
             Op::Bfe(op) => self.extract64(op),
             Op::Bfi(op) => self.insert64(op),
-            Op::Testp(op) if op.ty == ScalarType::F32 => self.testp(op),
+            Op::Testp(op) => self.testp(op),
+            Op::Sad(op) => self.sad64(op),
+            Op::Fns(op) => self.find_nth_set(op),
             _ => return None,
         })
     }
@@ -45,7 +47,7 @@ impl Select<'_> {
     }
 
     /// A sum whose sign is wrong becomes the extreme on the side of `a`.
-    fn saturated_sum(&mut self, a: Operand, b: Operand, minus: bool) -> Reg {
+    pub(super) fn saturated_sum(&mut self, a: Operand, b: Operand, minus: bool) -> Reg {
         let sum = self.add(a.clone(), if minus { b.clone().signed("-") } else { b.clone() });
         let changed = self.lop(a.clone(), Operand::low(sum), 0x3c);
         let with = if minus { a.clone() } else { Operand::low(sum) };
@@ -116,7 +118,7 @@ impl Select<'_> {
             let product = if low { self.multiply64(a, b) } else { self.high64(a, b, signed(ty)) };
             return self.carried_sum(d, Operand::wide(product, 2), Operand::wide(c, 2), takes, gives);
         }
-        let (a, b, c) = (self.word(a)?, self.word(b)?, self.word(c)?);
+        let (a, b, c) = (self.extended(a, ty)?, self.extended(b, ty)?, self.word(c)?);
         let kind = if signed(ty) { "" } else { ".U32" };
         let name = if low { "IMAD".to_owned() } else { format!("IMAD.HI{kind}") };
         let product = self.one(name, vec![a, b, Operand::zero()]);
@@ -230,18 +232,78 @@ impl Select<'_> {
         Ok(())
     }
 
-    /// By the magnitude's bits: zero, subnormal, normal, infinite, NaN in this order.
+    fn sad64(&mut self, op: &i::Sad) -> Done {
+        let (a, b, c) = (self.double(&op.a)?, self.double(&op.b)?, self.double(&op.c)?);
+        let less = self.compare64("LT", signed(op.ty), a, b, Operand::always(false), "AND").0;
+        let (above, below) = (self.sum64(a, b, true), self.sum64(b, a, true));
+        let difference = self.select_double(below, above, less, false);
+        let result = self.add64(difference, c);
+        self.set(op.d, result);
+        Ok(())
+    }
+
+    /// The bits from the base on, downwards in the reversed mask: by halves, into whichever the bit of that number falls.
+    fn find_nth_set(&mut self, op: &i::Fns) -> Done {
+        let (mask, base, offset) = (self.word(&op.mask)?, self.word(&op.base)?, self.word(&op.offset)?);
+        let down = self.compare("ISETP.LT.AND", offset.clone(), Operand::zero());
+        let none = self.compare("ISETP.EQ.AND", offset.clone(), Operand::zero());
+        let (one, all, last) = (self.constant(1), self.constant(u32::MAX), self.constant(31));
+        let reversed = self.one("BREV", vec![mask.clone()]);
+        let mask = Operand::low(self.select_word(Operand::low(reversed), mask, down, false));
+        let from_top = self.add(last.clone(), base.clone().signed("-"));
+        let base = self.select_word(Operand::low(from_top), base, down, false);
+        let number = self.one("IABS", vec![offset]);
+        let number = self.select_word(one.clone(), Operand::low(number), none, false);
+        // Only the bit at the base, or all from there; of a base that is no place nothing is left.
+        let pattern = self.select_word(one, all.clone(), none, false);
+        let window = self.one("SHF.L.U32", vec![Operand::low(pattern), Operand::low(base), Operand::zero()]);
+        let mut rest = self.lop(mask, Operand::low(window), 0xc0);
+        let count = self.one("POPC", vec![Operand::low(rest)]);
+        let missing = self.compare("ISETP.LT.AND", Operand::low(count), Operand::low(number));
+        let mut left = number;
+        let mut place = self.one("MOV", vec![Operand::zero()]);
+        for width in [16, 8, 4, 2, 1] {
+            let half = self.lop(Operand::low(rest), Operand::number((1 << width) - 1), 0xc0);
+            let count = self.one("POPC", vec![Operand::low(half)]);
+            let above = self.compare("ISETP.LT.U32.AND", Operand::low(count), Operand::low(left));
+            let read = vec![Operand::zero(), Operand::number(width), Operand::low(rest)];
+            let upper = self.one("SHF.R.U32.HI", read);
+            rest = self.select_word(Operand::low(upper), Operand::low(rest), above, false);
+            let fewer = self.add(Operand::low(left), Operand::low(count).signed("-"));
+            left = self.select_word(Operand::low(fewer), Operand::low(left), above, false);
+            let higher = self.add(Operand::low(place), Operand::number(width));
+            place = self.select_word(Operand::low(higher), Operand::low(place), above, false);
+        }
+        let from_top = self.add(last, Operand::low(place).signed("-"));
+        let place = self.select_word(Operand::low(from_top), Operand::low(place), down, false);
+        let result = self.select_word(all, Operand::low(place), missing, false);
+        self.set(op.d, result);
+        Ok(())
+    }
+
+    /// By the magnitude's bits: zero, subnormal, normal, infinite, NaN in this order. Of a double those are the upper half's, with the
+    /// lowest one set if anything is below.
     fn testp(&mut self, op: &i::Testp) -> Done {
         use i::TestpOp::{Finite, Infinite, Normal, Notanumber, Number, Subnormal};
-        let a = self.word(&op.a)?;
-        let magnitude = Operand::low(self.lop(a, Operand::number(0x7fff_ffff), 0xc0));
+        let is_double = op.ty == ScalarType::F64;
+        let (a, below) = match is_double {
+            true => {
+                let (a, one) = (self.double(&op.a)?, self.constant(1));
+                let read = vec![Operand::part(a, 0), one, Operand::always(false)];
+                (Operand::part(a, 1), Operand::low(self.one("VIMNMX.U32", read)))
+            }
+            false => (self.word(&op.a)?, Operand::zero()),
+        };
+        let read = vec![a, Operand::number(0x7fff_ffff), below, Operand::number(0xea), Operand::always(true)];
+        let magnitude = Operand::low(self.one("LOP3.LUT", read));
         let bound = |this: &mut Self, name: &str, of: &Operand, bits: u32, with: Operand| {
             let (to, bits) = (this.flag(), this.constant(bits));
             let written = vec![Operand::Predicate(to, false), Operand::always(false)];
             this.code.push(None, name, written, vec![of.clone(), bits, with]);
             to
         };
-        let (infinite, least) = (0x7f80_0000, 0x0080_0000);
+        let (infinite, least) =
+            if is_double { (0x7ff0_0000, 0x0010_0000) } else { (0x7f80_0000, 0x0080_0000) };
         let always = Operand::always(false);
         let flag = match op.op {
             Finite => bound(self, "ISETP.LT.U32.AND", &magnitude, infinite, always),

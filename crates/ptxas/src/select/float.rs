@@ -57,11 +57,15 @@ impl Select<'_> {
             ),
             Op::NegFloat(op) => self.sign(op.ty, op.ftz, op.d, &op.a, "-"),
             Op::AbsFloat(op) => self.sign(op.ty, op.ftz, op.d, &op.a, "|"),
-            Op::MinFloat(op) if !op.xorsign => {
-                self.extreme_float(op.ty, op.ftz, op.nan, op.d, &op.a, &op.b, false)
+            Op::MinFloat(op) if op.ty == ScalarType::F64 => self.extreme_double(op.d, &op.a, &op.b, false),
+            Op::MaxFloat(op) if op.ty == ScalarType::F64 => self.extreme_double(op.d, &op.a, &op.b, true),
+            Op::MinFloat(op) => {
+                let kind = extreme_of(op.ftz, op.nan, op.xorsign);
+                self.float_extreme("FMNMX", &kind, None, op.d, [&op.a, &op.b], false)
             }
-            Op::MaxFloat(op) if !op.xorsign => {
-                self.extreme_float(op.ty, op.ftz, op.nan, op.d, &op.a, &op.b, true)
+            Op::MaxFloat(op) => {
+                let kind = extreme_of(op.ftz, op.nan, op.xorsign);
+                self.float_extreme("FMNMX", &kind, None, op.d, [&op.a, &op.b], true)
             }
             Op::Copysign(op) => self.copysign(op),
             Op::Sin(op) => self.wave("MUFU.SIN", op.ftz, op.d, &op.a),
@@ -79,6 +83,7 @@ impl Select<'_> {
             Op::RcpApprox(op) if op.ty == ScalarType::F32 => self.reciprocal(op),
             Op::RcpApprox(op) => self.upper("MUFU.RCP64H", op.d, &op.a),
             Op::RsqrtApprox(op) if op.ftz => self.upper("MUFU.RSQ64H", op.d, &op.a),
+            Op::RsqrtApprox(op) => self.inverse_root_double(op.d, &op.a),
             Op::DivFloatApprox(op) => self.quotient(op.d, &op.a, &op.b, op.ftz, false),
             Op::DivFloatFull(op) => self.quotient(op.d, &op.a, &op.b, op.ftz, true),
             Op::DivFloat(op) if op.ty == ScalarType::F32 => {
@@ -136,24 +141,31 @@ impl Select<'_> {
         Ok(())
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn extreme_float(
+    /// The least or greatest of two words, or of two pairs of halves if they are `halves`.
+    pub(super) fn float_extreme(
         &mut self,
-        ty: ScalarType,
-        ftz: bool,
-        nan: bool,
+        name: &str,
+        (kind, sign): &(String, &'static str),
+        halves: Option<ScalarType>,
         d: Def,
-        a: &Value,
-        b: &Value,
+        values: [&Value; 2],
         max: bool,
     ) -> Done {
-        if ty == ScalarType::F32 {
-            let (a, b) = (self.word(a)?, self.word(b)?);
-            let name = format!("FMNMX{}{}", flag(ftz, ".FTZ"), flag(nan, ".NAN"));
-            let result = self.one(name, vec![a, b, Operand::always(max)]);
-            self.set(d, result);
-            return Ok(());
+        let mut read = Vec::new();
+        for value in values {
+            let mut operand = self.word(value)?;
+            if !sign.is_empty() {
+                operand = operand.signed(sign);
+            }
+            read.push(halves.map_or(operand.clone(), |ty| super::half::lanes(operand, ty)));
         }
+        read.push(Operand::always(max));
+        let result = self.one(format!("{name}{kind}"), read);
+        self.set(d, result);
+        Ok(())
+    }
+
+    fn extreme_double(&mut self, d: Def, a: &Value, b: &Value, max: bool) -> Done {
         let (a, b) = (self.double(a)?, self.double(b)?);
         let (first, quiet) = (self.flag(), self.flag());
         let written = vec![Operand::Predicate(first, false), Operand::Predicate(quiet, false)];
@@ -464,6 +476,12 @@ impl Select<'_> {
         let (to, _) = self.compare_float(name, op.stype, &op.a, &op.b, with)?;
         self.truth(op.d, op.dtype, to)
     }
+}
+
+/// The modifiers of a minimum or maximum, and the sign in front of its operands: with `.xorsign` magnitudes are compared.
+pub(super) fn extreme_of(ftz: bool, nan: bool, xorsign: bool) -> (String, &'static str) {
+    let kind = [flag(ftz, ".FTZ"), flag(nan, ".NAN"), flag(xorsign, ".XORSIGN")].concat();
+    (kind, flag(xorsign, "|"))
 }
 
 /// `.LT.FTZ.AND`.

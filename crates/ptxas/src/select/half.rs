@@ -1,14 +1,15 @@
 //! Floats of 16 bits, one or two in a register (PTX ISA, "Half Precision Floating-Point Instructions").
 
+use super::float::extreme_of;
 use super::{Done, Refusal, Select};
 use crate::code::{Operand, Reg};
 use ir::Op;
-use ir::instruction::{AddFloatRnd, SetFloatCmp, SetHalf, SetIntBool, SetpHalf};
+use ir::instruction::{AddFloatRnd, FmaHalf, SetFloatCmp, SetHalf, SetIntBool, SetpHalf};
 use ir::operand::{Def, Predicate, Value};
 use ptx::types::ScalarType;
 
 /// A value with what its type is to the instruction.
-fn lanes(operand: Operand, ty: ScalarType) -> Operand {
+pub(super) fn lanes(operand: Operand, ty: ScalarType) -> Operand {
     if ty.bits() == 16 { operand.suffixed(".H0_H0") } else { operand }
 }
 
@@ -22,19 +23,23 @@ impl Select<'_> {
             Op::AddHalf(op) => self.half("HADD2", op.ty, op.ftz, op.sat, op.d, &[&op.a, &op.b], false),
             Op::SubHalf(op) => self.half("HADD2", op.ty, op.ftz, op.sat, op.d, &[&op.a, &op.b], true),
             Op::MulHalf(op) => self.half("HMUL2", op.ty, op.ftz, op.sat, op.d, &[&op.a, &op.b], false),
-            Op::FmaHalf(op) if !op.oob && !op.relu && op.rnd == AddFloatRnd::Rn => {
-                self.half("HFMA2", op.ty, op.ftz, op.sat, op.d, &[&op.a, &op.b, &op.c], false)
+            // Of two values at once, ptxas rounds all to nearest.
+            Op::FmaHalf(op) if op.rnd == AddFloatRnd::Rn || op.ty.bits() == 32 => self.fused_half(op),
+            Op::FmaHalf(op) => self.fused_as_single(op),
+            Op::NegHalf(op) => self.half_sign(op.ty, op.ftz, op.d, &op.a, "-"),
+            Op::AbsHalf(op) => self.half_sign(op.ty, op.ftz, op.d, &op.a, "|"),
+            Op::MinHalf(op) => {
+                let modifiers = extreme_of(op.ftz, op.nan, op.xorsign);
+                let name = format!("HMNMX2{}", kind(op.ty));
+                self.float_extreme(&name, &modifiers, Some(op.ty), op.d, [&op.a, &op.b], false)
             }
-            Op::NegHalf(op) if !op.ftz => self.half_sign(op.ty, op.d, &op.a, 0x8000, 0x3c),
-            Op::AbsHalf(op) if !op.ftz => self.half_sign(op.ty, op.d, &op.a, 0x7fff, 0xc0),
-            Op::MinHalf(op) if !op.xorsign => {
-                self.half_extreme(op.ty, op.ftz, op.nan, op.d, &op.a, &op.b, false)
+            Op::MaxHalf(op) => {
+                let modifiers = extreme_of(op.ftz, op.nan, op.xorsign);
+                let name = format!("HMNMX2{}", kind(op.ty));
+                self.float_extreme(&name, &modifiers, Some(op.ty), op.d, [&op.a, &op.b], true)
             }
-            Op::MaxHalf(op) if !op.xorsign => {
-                self.half_extreme(op.ty, op.ftz, op.nan, op.d, &op.a, &op.b, true)
-            }
-            Op::TanhHalf(op) if op.ty.bits() == 16 => self.half_function("TANH", op.ty, op.d, &op.a),
-            Op::Ex2Half(op) if op.ty.bits() == 16 => self.half_function("EX2", op.ty, op.d, &op.a),
+            Op::TanhHalf(op) => self.half_function("TANH", op.ty, op.d, &op.a),
+            Op::Ex2Half(op) => self.half_function("EX2", op.ty, op.d, &op.a),
             Op::SetpHalf(op) => self.setp_half(op),
             Op::SetHalf(op) => self.set_half(op),
             _ => return None,
@@ -42,23 +47,31 @@ impl Select<'_> {
     }
 
     fn setp_half(&mut self, op: &SetpHalf) -> Done {
-        let how = (op.cmp, op.ftz, op.combine);
-        let (lower, upper) = self.compare_halves(op.ty, how, (&op.a, &op.b, op.c.as_ref()))?;
-        let Some(q @ Def(Some(_))) = op.q else {
+        let opposite = op.q.filter(|q| q.0.is_some());
+        // Of one half the opposite is joined on its own.
+        let apart = opposite.is_some() && op.ty.bits() == 16;
+        let how = (op.cmp, op.ftz, if apart { None } else { op.combine });
+        let with = op.c.as_ref().filter(|_| !apart);
+        let (lower, upper) = self.compare_halves(op.ty, how, (&op.a, &op.b, with))?;
+        let Some(q) = opposite.filter(|_| apart) else {
             self.set_flag(op.p, lower);
+            if let Some(q) = opposite {
+                self.set_flag(q, upper);
+            }
             return Ok(());
         };
-        let other = match (op.ty.bits(), op.combine) {
-            (32, _) => upper,
-            (_, None) => {
-                let opposite = self.flag();
-                self.plop(None, opposite, Operand::Predicate(lower, false), Operand::always(false), 0x0f);
-                opposite
-            }
-            (_, Some(_)) => return Err("with the opposite of what is combined".to_owned()),
+        // With the predicate as 0xcc; without one it holds.
+        let with = self.predicate_operand(op.c.as_ref())?;
+        let (own, other) = match op.combine {
+            None | Some(SetIntBool::And) => (0xc0, 0x0c),
+            Some(SetIntBool::Or) => (0xfc, 0xcf),
+            Some(SetIntBool::Xor) => (0x3c, 0xc3),
         };
-        self.set_flag(op.p, lower);
-        self.set_flag(q, other);
+        let (p, not) = (self.flag(), self.flag());
+        self.plop(None, p, Operand::Predicate(lower, false), with.clone(), own);
+        self.plop(None, not, Operand::Predicate(lower, false), with, other);
+        self.set_flag(op.p, p);
+        self.set_flag(q, not);
         Ok(())
     }
 
@@ -93,6 +106,37 @@ impl Select<'_> {
         Ok(())
     }
 
+    fn fused_half(&mut self, op: &FmaHalf) -> Done {
+        if op.oob && op.ftz {
+            return Err("with these modifiers together".to_owned());
+        }
+        let name = if op.oob { "HFMA2.OOB" } else { "HFMA2" };
+        let mut read = Vec::new();
+        for value in [&op.a, &op.b, &op.c] {
+            let word = self.word(value)?;
+            read.push(lanes(word, op.ty));
+        }
+        let (name, kind) = (name.split_at("HFMA2".len()), kind(op.ty));
+        let flags = [(op.ftz, ".FTZ"), (op.sat, ".SAT"), (op.relu, ".RELU")];
+        let flags: String = flags.iter().filter(|(is, _)| *is).map(|(_, text)| *text).collect();
+        let result = self.one(format!("{}{kind}{}{flags}", name.0, name.1), read);
+        self.set(op.d, result);
+        Ok(())
+    }
+
+    /// Rounded otherwise, a bfloat16 is taken for half precision, as ptxas has it: the sum as a single, rounded once more to nearest.
+    fn fused_as_single(&mut self, op: &FmaHalf) -> Done {
+        let mut wide = Vec::new();
+        for value in [&op.a, &op.b, &op.c] {
+            let word = self.word(value)?.suffixed(".H0_H0");
+            wide.push(Operand::low(self.one("HADD2.F32", vec![Operand::Text("-RZ".to_owned()), word])));
+        }
+        let sum = self.one(format!("FFMA{}", super::float::rounding(Some(op.rnd))), wide);
+        let result = self.one("F2FP.F16.F32.PACK_AB", vec![Operand::zero(), Operand::low(sum)]);
+        self.set(op.d, result);
+        Ok(())
+    }
+
     #[allow(clippy::too_many_arguments)]
     fn half(
         &mut self,
@@ -119,37 +163,27 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn half_sign(&mut self, ty: ScalarType, d: Def, a: &Value, mask: u32, table: u32) -> Done {
-        let a = self.word(a)?;
-        let mask = if ty.bits() == 32 { mask << 16 | mask } else { mask };
-        let result = self.lop(a, Operand::number(mask), table);
+    /// A sum with -0, which makes every NaN the one that arithmetic gives.
+    fn half_sign(&mut self, ty: ScalarType, ftz: bool, d: Def, a: &Value, sign: &'static str) -> Done {
+        let a = lanes(self.word(a)?.signed(sign), ty);
+        let name = format!("HADD2{}{}", kind(ty), if ftz { ".FTZ" } else { "" });
+        let result = self.one(name, vec![a, Operand::Text("-RZ".to_owned())]);
         self.set(d, result);
         Ok(())
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn half_extreme(
-        &mut self,
-        ty: ScalarType,
-        ftz: bool,
-        nan: bool,
-        d: Def,
-        a: &Value,
-        b: &Value,
-        max: bool,
-    ) -> Done {
-        let (a, b) = (self.word(a)?, self.word(b)?);
-        let name =
-            format!("HMNMX2{}{}{}", kind(ty), if ftz { ".FTZ" } else { "" }, if nan { ".NAN" } else { "" });
-        let result = self.one(name, vec![lanes(a, ty), lanes(b, ty), Operand::always(max)]);
-        self.set(d, result);
-        Ok(())
-    }
-
-    fn half_function(&mut self, name: &str, ty: ScalarType, d: Def, a: &Value) -> Result<(), Refusal> {
+    /// Of each half, the upper one moved down first.
+    fn half_function(&mut self, name: &str, ty: ScalarType, d: Def, a: &Value) -> Done {
         let a = self.word(a)?;
-        let kind = if ty == ScalarType::Bf16 { "BF16" } else { "F16" };
-        let result = self.one(format!("MUFU.{name}.{kind}"), vec![a]);
+        let kind = if matches!(ty, ScalarType::Bf16 | ScalarType::Bf16x2) { "BF16" } else { "F16" };
+        let name = format!("MUFU.{name}.{kind}");
+        let mut result = self.one(name.clone(), vec![a.clone()]);
+        if ty.bits() == 32 {
+            let upper = self.one("SHF.R.U32.HI", vec![Operand::zero(), Operand::number(16), a]);
+            let upper = self.one(name, vec![Operand::low(upper)]);
+            let read = vec![Operand::low(result), Operand::number(0x5410), Operand::low(upper)];
+            result = self.one("PRMT", read);
+        }
         self.set(d, result);
         Ok(())
     }

@@ -30,7 +30,7 @@ impl Select<'_> {
             Op::Brev(op) => self.brev(op),
             Op::Bfe(op) if op.ty.bits() == 32 => self.extract(op),
             Op::Bfi(op) if op.ty.bits() == 32 => self.insert(op),
-            Op::Sad(op) if op.ty.bits() == 32 => self.sad(op),
+            Op::Sad(op) if op.ty.bits() < 64 => self.sad(op),
             Op::AddCarryOut(op) => self.carried(op.ty, op.d, &op.a, &op.b, false, false, true),
             Op::AddCarryIn(op) => self.carried(op.ty, op.d, &op.a, &op.b, false, true, op.cc),
             Op::SubBorrowOut(op) => self.carried(op.ty, op.d, &op.a, &op.b, true, false, true),
@@ -100,14 +100,12 @@ impl Select<'_> {
         takes: bool,
         gives: bool,
     ) -> Done {
-        if !matches!(ty.bits(), 32 | 64) {
-            return Err("with this type".to_owned());
-        }
         let (a, b) = match ty.bits() {
-            32 => (self.word(a)?, self.word(b)?),
-            _ => (Operand::wide(self.double(a)?, 2), Operand::wide(self.double(b)?, 2)),
+            64 => (Operand::wide(self.double(a)?, 2), Operand::wide(self.double(b)?, 2)),
+            // Sums of 16 bits only take a carry, and bits above them mean nothing.
+            _ => (self.word(a)?, self.word(b)?),
         };
-        self.with_carry(d, (a, b), minus, takes, gives, (ty.bits() / 32) as u8)
+        self.with_carry(d, (a, b), minus, takes, gives, (ty.bits() / 32).max(1) as u8)
     }
 
     /// A sum with carry of words or pairs.
@@ -133,10 +131,10 @@ impl Select<'_> {
             other => other.clone(),
         };
         let code = &mut self.code;
-        // The carry of PTX: a borrow behind a subtraction, the opposite of the adder's carry.
+        // The carry is the adder's: behind a subtraction it is set where nothing is borrowed.
         let home = *self.at.carry.get_or_insert_with(|| code.register(crate::code::Class::Predicate, false));
         let to = self.temporary(width);
-        let mut before = takes.then_some(Operand::Predicate(home, minus));
+        let mut before = takes.then_some(Operand::Predicate(home, false));
         for part in 0..width {
             let other = if minus { half(&b, part).signed("~") } else { half(&b, part) };
             // -b is ~b and a carry.
@@ -152,7 +150,7 @@ impl Select<'_> {
             before = Some(Operand::Predicate(out, false));
         }
         if let (true, Some(out)) = (gives, before) {
-            self.plop(self.guard, home, out, Operand::always(false), if minus { 0x0f } else { 0xf0 });
+            self.plop(self.guard, home, out, Operand::always(false), 0xf0);
         }
         self.set(d, to);
         Ok(())
@@ -436,7 +434,8 @@ impl Select<'_> {
     }
 
     fn sad(&mut self, op: &i::Sad) -> Done {
-        let (a, b, c) = (self.word(&op.a)?, self.word(&op.b)?, self.word(&op.c)?);
+        let (a, b) = (self.extended(&op.a, op.ty)?, self.extended(&op.b, op.ty)?);
+        let c = self.word(&op.c)?;
         let name = if signed(op.ty) { "VABSDIFF" } else { "VABSDIFF.U32" };
         let result = self.one(name, vec![a, b, c]);
         self.set(op.d, result);

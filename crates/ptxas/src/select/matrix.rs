@@ -123,6 +123,8 @@ impl Select<'_> {
                 (format!("IMMA.{m}{n}{k}.{}.{}{saturates}", kind(a), kind(b)), true)
             }
             i::MmaAtype::B1 if op.op == Some(i::WmmaMmaOp::And) => (format!("BMMA.{m}{n}{k}.AND.POPC"), true),
+            i::MmaAtype::B1 if op.op == Some(i::WmmaMmaOp::Xor) => return self.multiply_differences(op),
+            i::MmaAtype::S4 | i::MmaAtype::U4 => return self.multiply_nibbles(op),
             _ => return Err("of these types".to_owned()),
         };
         let mut read = Vec::new();

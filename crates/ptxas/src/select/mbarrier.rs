@@ -14,6 +14,7 @@ use ir::Op;
 use ir::instruction as i;
 use ir::operand::{Address, Space};
 use ptx::isa::{Order, Scope};
+use ptx::types::ScalarType;
 
 /// Arrivals that an object counts down from.
 const MOST_ARRIVALS: u32 = 0x10_0000;
@@ -59,6 +60,10 @@ impl Select<'_> {
             }
             Op::MbarrierWait(op) => self.behind_guard(|this| this.wait_for_phase(op)),
             Op::CpAsyncMbarrierArrive(op) => self.behind_guard(|this| this.arrive_behind_copies(op)),
+            Op::StAsync(op) => self.store_asynchronously(op),
+            // Of a store that nothing completes, ptxas makes no instruction.
+            Op::StAsyncDropped(_) => Ok(()),
+            Op::RedAsync(op) => self.reduce_asynchronously(op),
             _ => return None,
         })
     }
@@ -124,6 +129,52 @@ impl Select<'_> {
         if let Some(to) = to {
             self.set(op.d, to);
         }
+        Ok(())
+    }
+
+    /// The address of what is stored to, and that of the object that is told, in one pair.
+    fn told_pair(&mut self, to: &Address, mbarrier: &Address) -> Result<Operand, Refusal> {
+        let (to, mbarrier) = (self.in_shared(to)?, self.in_shared(mbarrier)?);
+        let reg = self.join(Operand::low(to), Operand::low(mbarrier));
+        Ok(Operand::Address { before: "", reg, width: 2, beside: ".64", offset: 0 })
+    }
+
+    fn store_asynchronously(&mut self, op: &i::StAsync) -> Done {
+        let at = self.told_pair(&op.a, &op.mbar)?;
+        let mut words = Vec::new();
+        for value in &op.b {
+            match op.ty.bits() {
+                64 => {
+                    let both = self.double(value)?;
+                    words.extend([Operand::part(both, 0), Operand::part(both, 1)]);
+                }
+                _ => words.push(self.word(value)?),
+            }
+        }
+        let (width, size) = match words.len() {
+            1 => (1, ""),
+            2 => (2, ".64"),
+            4 => (4, ".128"),
+            _ => return Err("of this size".to_owned()),
+        };
+        let row = self.temporary(width);
+        for (part, word) in (0..).zip(words) {
+            self.code.push(None, "MOV", vec![Operand::part(row, part)], vec![word]);
+        }
+        self.effect(format!("STAS{size}"), vec![], vec![at, Operand::wide(row, width)]);
+        Ok(())
+    }
+
+    fn reduce_asynchronously(&mut self, op: &i::RedAsync) -> Done {
+        let at = self.told_pair(&op.a, &op.mbar)?;
+        let (value, width) = self.datum(&op.b, op.ty)?;
+        let kind = match (width, op.ty) {
+            (2, _) => ".64",
+            (_, ScalarType::S32) => ".S32",
+            _ => "",
+        };
+        let what = op.op.modifier().text().to_uppercase();
+        self.effect(format!("REDAS{what}{kind}"), vec![], vec![at, Operand::wide(value, width)]);
         Ok(())
     }
 

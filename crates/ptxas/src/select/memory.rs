@@ -58,7 +58,12 @@ impl Place {
 
     /// A generic address.
     pub(super) fn generic(at: Reg) -> Self {
-        Self { window: Window::Generic, base: Some(at), stack: false, offset: 0 }
+        Self::wide(Window::Generic, at)
+    }
+
+    /// A generic address, or one in global memory.
+    pub(super) fn wide(window: Window, at: Reg) -> Self {
+        Self { window, base: Some(at), stack: false, offset: 0 }
     }
 
     pub(super) fn operand(&self, more: i64) -> Operand {
@@ -123,6 +128,7 @@ impl Select<'_> {
                     self.plop(None, to, a, Operand::always(false), 0xf0);
                     self.set_flag(op.d, to);
                 }),
+            Op::MovVector(op) => self.mov_vector(op),
             Op::MovPack(op) => self.pack_registers(op),
             Op::MovUnpack(op) => self.unpack_registers(op),
             Op::Cvta(op) => self.cvta(op),
@@ -151,6 +157,34 @@ impl Select<'_> {
             }
         };
         self.set(op.d, result);
+        Ok(())
+    }
+
+    /// Element by element; all are read before one is written.
+    fn mov_vector(&mut self, op: &i::MovVector) -> Done {
+        let mut copies = Vec::new();
+        if let [whole] = &*op.a {
+            // A word is taken apart into bytes, and behind a half there are zeros.
+            let word = self.extended(whole, ScalarType::U32)?;
+            let bytes = if op.ty.bits() == 32 {
+                [0x4440, 0x4441, 0x4442, 0x4443]
+            } else {
+                [0x4410, 0x4444, 0x4444, 0x4444]
+            };
+            for order in bytes {
+                copies.push(self.one("PRMT", vec![word.clone(), Operand::number(order), Operand::zero()]));
+            }
+        }
+        let elements = if copies.is_empty() { &*op.a } else { &[] };
+        for value in elements {
+            let word = self.word(value)?;
+            let copy = self.temporary(1);
+            self.code.push(None, "MOV", vec![Operand::low(copy)], vec![word]);
+            copies.push(copy);
+        }
+        for (&to, copy) in op.d.iter().zip(copies) {
+            self.set(to, copy);
+        }
         Ok(())
     }
 
@@ -186,7 +220,17 @@ impl Select<'_> {
     pub(super) fn quad(&mut self, value: &Value) -> Result<Reg, Refusal> {
         match *value {
             Value::Register(id) if self.type_of(id).bits() == 128 => Ok(self.home(id)),
-            _ => Err("of such an operand of 128 bits".to_owned()),
+            Value::Constant(_) | Value::Symbol { .. } => {
+                let (low, all) = (self.double(value)?, self.temporary(4));
+                for part in 0..4 {
+                    let word = if part < 2 { Operand::part(low, part) } else { Operand::zero() };
+                    self.code.push(None, "MOV", vec![Operand::part(all, part)], vec![word]);
+                }
+                Ok(all)
+            }
+            Value::Register(_) | Value::Special { .. } | Value::Unused => {
+                Err("of such an operand of 128 bits".to_owned())
+            }
         }
     }
 

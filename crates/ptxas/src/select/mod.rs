@@ -13,15 +13,20 @@ mod convert;
 mod divide;
 mod exact;
 mod extended;
+mod externs;
 mod float;
 mod half;
+mod halfword;
 mod integer;
 mod matrix;
 mod mbarrier;
 mod meet;
 mod memory;
+mod nibbles;
+mod policy;
 mod routine;
 mod special;
+mod tensormap;
 mod uniform;
 mod video;
 mod warp;
@@ -33,7 +38,7 @@ use ir::operand::{Def, Predicate, Value};
 use ir::{Instruction, Op};
 use meet::Convention;
 use ptx::diagnostic::Diagnostic;
-use ptx::isa::Mnemonic;
+use ptx::isa::{Mnemonic, SpecialRegister};
 use ptx::module::{FuncId, LabelId, Module, RegId, VarId};
 use ptx::types::{Arch, ArchVariant, ScalarType, TypeKind};
 use routine::Routines;
@@ -164,8 +169,14 @@ impl<'a> Select<'a> {
             vec![text("R1")],
             vec![text("R1"), text(crate::emit::FRAME), text("RZ")],
         );
-        self.code.push(None, "ULDC.64", vec![text("UR4")], vec![Operand::bank0(0x208)]);
+        self.descriptor();
         self.begin_stack();
+    }
+
+    /// The descriptor of global memory.
+    fn descriptor(&mut self) {
+        let to = Operand::Text("UR4".to_owned());
+        self.code.push(None, "ULDC.64", vec![to], vec![Operand::bank0(0x208)]);
     }
 
     /// The instructions of the current function.
@@ -250,6 +261,7 @@ impl<'a> Select<'a> {
             Self::halves,
             Self::conversions,
             Self::moves,
+            Self::policies,
             Self::memory_access,
             Self::atomics,
             Self::control,
@@ -259,6 +271,7 @@ impl<'a> Select<'a> {
             Self::clusters,
             Self::mbarriers,
             Self::asynchronous_copies,
+            Self::tensor_maps,
             Self::matrices,
             Self::wmma,
         ] {
@@ -371,13 +384,19 @@ impl<'a> Select<'a> {
         if bits < 64 {
             return self.set(def, low);
         }
-        let high = match ty.kind() {
-            TypeKind::Signed => Operand::low(
-                self.one("SHF.R.S32.HI", vec![Operand::zero(), Operand::number(31), Operand::low(low)]),
-            ),
+        let known = (ty.bits() / 32).max(1) as u8;
+        let above = match ty.kind() {
+            TypeKind::Signed => {
+                let read = vec![Operand::zero(), Operand::number(31), Operand::part(low, known - 1)];
+                Operand::low(self.one("SHF.R.S32.HI", read))
+            }
             _ => Operand::zero(),
         };
-        let wide = self.join(Operand::low(low), high);
+        let wide = self.temporary((bits / 32) as u8);
+        for part in 0..(bits / 32) as u8 {
+            let word = if part < known { Operand::part(low, part) } else { above.clone() };
+            self.code.push(None, "MOV", vec![Operand::part(wide, part)], vec![word]);
+        }
         self.set(def, wide);
     }
 
@@ -483,6 +502,12 @@ impl<'a> Select<'a> {
             Value::Constant(bits) => {
                 let flag = self.flag();
                 self.plop(None, flag, Operand::always(bits == 0), Operand::always(false), 0xf0);
+                Ok((flag, predicate.negated))
+            }
+            Value::Special { register: SpecialRegister::IsExplicitCluster, .. } => {
+                let kind = self.one("LDC", vec![Operand::bank0(special::CLUSTER_KIND_AT)]);
+                let one = self.constant(1);
+                let flag = self.compare("ISETP.EQ.U32.AND", Operand::low(kind), one);
                 Ok((flag, predicate.negated))
             }
             Value::Special { .. } | Value::Symbol { .. } | Value::Unused => Err("this predicate".to_owned()),

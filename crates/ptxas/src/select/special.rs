@@ -7,9 +7,18 @@ use ptx::isa::SpecialRegister;
 use ptx::module::{FuncId, Symbol, VarId};
 use ptx::types::StateSpace;
 
+/// Where constant bank 0 has 1 if the launch has clusters.
+pub(super) const CLUSTER_KIND_AT: u32 = 0x140;
+
 /// What stands for a function where its address is asked for; 0 is none.
 pub(crate) fn function_number(id: FuncId) -> u64 {
     u64::from(id.0) + 1
+}
+
+/// A counter of performance, as `SR_PM3`.
+fn counter(register: SpecialRegister) -> String {
+    let name = format!("{register:?}").to_uppercase();
+    format!("SR_{}", name.trim_end_matches("_64"))
 }
 
 impl Select<'_> {
@@ -80,6 +89,12 @@ impl Select<'_> {
             ReservedSmemOffsetBegin | ReservedSmemOffset0 => self.one("MOV", vec![Operand::zero()]),
             ReservedSmemOffsetCap => self.one("MOV", vec![Operand::number(SHARED_BASE)]),
             ClusterCtarank => s2r(self, "SR_CgaCtaId"),
+            Pm0 | Pm1 | Pm2 | Pm3 | Pm4 | Pm5 | Pm6 | Pm7 => {
+                self.one("CS2R.32", vec![Operand::Text(counter(register))])
+            }
+            Pm0_64 | Pm1_64 | Pm2_64 | Pm3_64 | Pm4_64 | Pm5_64 | Pm6_64 | Pm7_64 => {
+                self.pair("CS2R", vec![Operand::Text(counter(register))])
+            }
             other => return Err(format!("special register {other:?}")),
         })
     }

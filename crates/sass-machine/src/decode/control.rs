@@ -13,6 +13,7 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         }
         "CALL" => match given.modifiers[..] {
             ["REL", "NOINC"] | ["ABS", "NOINC"] if given.operands.is_empty() => branch(given)?,
+            ["ABS", "NOINC"] => indirect(given)?,
             _ => return None,
         },
         // To the address in a pair of registers; `.REL` says that it counts from the function's beginning, where the target is.
@@ -50,11 +51,7 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         }
         "LEPC" => {
             given.only(&[])?;
-            let offset = match given.operands.len() {
-                1 => 0,
-                _ => u64::from(given.immediate(1)?),
-            };
-            Action::ProgramCounter(given.registers(0, 2)?, given.address + offset)
+            Action::ProgramCounter(given.registers(0, 2)?, given.target.unwrap_or(given.address))
         }
         "EXIT" => {
             given.only(&[])?;

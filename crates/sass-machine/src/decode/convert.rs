@@ -34,7 +34,7 @@ fn from_integer_fast(given: &Given<'_>) -> Option<Action> {
 
 /// `FRND[.FTZ][.type][.rounding] d, a`.
 fn to_whole(given: &Given<'_>) -> Option<Action> {
-    given.only(&["FTZ", "F64", "F16", "TRUNC", "FLOOR", "CEIL"])?;
+    given.only(&["FTZ", "F64", "F16", "BF16", "TRUNC", "FLOOR", "CEIL"])?;
     macro_rules! whole {
         ($R:ty) => {
             if given.has("F64") {
@@ -44,6 +44,10 @@ fn to_whole(given: &Given<'_>) -> Option<Action> {
             } else if given.has("F16") {
                 words(given, &[Packed], |a, _, _| {
                     u32::from(convert::half_to_whole::<F16, $R, false>(a as u16))
+                })
+            } else if given.has("BF16") {
+                words(given, &[Packed], |a, _, _| {
+                    u32::from(convert::half_to_whole::<Bf16, $R, false>(a as u16))
                 })
             } else if given.has("FTZ") {
                 words(given, &[Single], |a, _, _| convert::f32_to_whole::<$R, true, false>(a))
@@ -64,8 +68,11 @@ fn to_whole(given: &Given<'_>) -> Option<Action> {
 fn packed(given: &Given<'_>) -> Option<Action> {
     macro_rules! pair {
         ($F:ty, $R:ty, $relu:literal) => {
+            pair!($F, $R, $relu, false)
+        };
+        ($F:ty, $R:ty, $relu:literal, $finite:literal) => {
             words(given, &[Single, Single], |a, b, _| {
-                let half = |x| u32::from(convert::f32_to_half::<$F, $R, false, false, $relu, false>(x));
+                let half = |x| u32::from(convert::f32_to_half::<$F, $R, false, false, $relu, $finite>(x));
                 half(a) << 16 | half(b)
             })
         };
@@ -89,6 +96,12 @@ fn packed(given: &Given<'_>) -> Option<Action> {
         ["BF16", "F32", "PACK_AB"] => pair!(Bf16, Rn, false),
         ["BF16", "F32", "PACK_AB", "RZ"] => pair!(Bf16, Rz, false),
         ["RELU", "BF16", "F32", "PACK_AB"] => pair!(Bf16, Rn, true),
+        ["SATFINITE", "F16", "F32", "PACK_AB"] => pair!(F16, Rn, false, true),
+        ["SATFINITE", "BF16", "F32", "PACK_AB"] => pair!(Bf16, Rn, false, true),
+        ["SATFINITE", "RELU", "F16", "F32", "PACK_AB"] => pair!(F16, Rn, true, true),
+        ["SATFINITE", "RELU", "BF16", "F32", "PACK_AB"] => pair!(Bf16, Rn, true, true),
+        ["SATFINITE", "F16", "F32", "PACK_AB", "RZ"] => pair!(F16, Rz, false, true),
+        ["SATFINITE", "BF16", "F32", "PACK_AB", "RZ"] => pair!(Bf16, Rz, false, true),
         ["SATFINITE", "E4M3", "F32", "PACK_AB_MERGE_C"] => below!(E4m3, false),
         ["SATFINITE", "RELU", "E4M3", "F32", "PACK_AB_MERGE_C"] => below!(E4m3, true),
         ["SATFINITE", "E5M2", "F32", "PACK_AB_MERGE_C"] => below!(E5m2, false),
@@ -151,11 +164,13 @@ fn is_wide(given: &Given<'_>) -> bool {
 
 /// `I2F[.F64|.F16][.type][.rounding] d, a`.
 fn from_integer(given: &Given<'_>) -> Option<Action> {
-    given.only(&["U32", "S64", "U64", "S16", "U16", "S8", "U8", "F64", "F16", "RM", "RP", "RZ"])?;
+    given.only(&["U32", "S64", "U64", "S16", "U16", "S8", "U8", "F64", "F16", "BF16", "RM", "RP", "RZ"])?;
     let sources = given.sources(1, &[if is_wide(given) { Wide } else { Word }])?;
     let function: fn(u64) -> u64 = rounded!(given, R => integer!(given, T => {
         if given.has("F64") {
             |a| convert::int_to_f64::<T, R>(a as T)
+        } else if given.has("BF16") {
+            |a| u64::from(convert::int_to_half::<T, Bf16, R>(a as T))
         } else if given.has("F16") {
             |a| u64::from(convert::int_to_half::<T, F16, R>(a as T))
         } else {
@@ -169,9 +184,11 @@ fn from_integer(given: &Given<'_>) -> Option<Action> {
 /// than a word is extended by its sign.
 fn to_integer(given: &Given<'_>) -> Option<Action> {
     given.only(&[
-        "FTZ", "U32", "S64", "U64", "S16", "U16", "S8", "U8", "F64", "F16", "TRUNC", "FLOOR", "CEIL", "NTZ",
+        "FTZ", "U32", "S64", "U64", "S16", "U16", "S8", "U8", "F64", "F16", "BF16", "TRUNC", "FLOOR", "CEIL",
+        "NTZ",
     ])?;
     let (double, half, wide) = (given.has("F64"), given.has("F16"), is_wide(given));
+    let brain = given.has("BF16");
     macro_rules! function {
         ($R:ty) => {
             integer!(given, T => {
@@ -179,6 +196,8 @@ fn to_integer(given: &Given<'_>) -> Option<Action> {
                     (|a| convert::f64_to_int::<T, $R>(a) as i64 as u64) as fn(u64) -> u64
                 } else if half {
                     |a| convert::half_to_int::<T, F16, $R>(a as u16) as i64 as u64
+                } else if brain {
+                    |a| convert::half_to_int::<T, Bf16, $R>(a as u16) as i64 as u64
                 } else if given.has("FTZ") {
                     |a| convert::f32_to_int::<T, $R, true>(a as u32) as i64 as u64
                 } else {
@@ -196,13 +215,14 @@ fn to_integer(given: &Given<'_>) -> Option<Action> {
     let is_nan = move |a: u64| match (double, half) {
         (true, _) => f64::from_bits(a).is_nan(),
         (false, true) => a & 0x7fff > 0x7c00,
+        (false, false) if brain => a & 0x7fff > 0x7f80,
         (false, false) => f32::from_bits(a as u32).is_nan(),
     };
     let bits: u32 = integer!(given, T => T::BITS);
     let nan: u64 = if given.has("NTZ") { 0 } else { 1 << (bits - 1) };
     let kind = if double {
         Double
-    } else if half {
+    } else if half || brain {
         Packed
     } else {
         Single
@@ -254,8 +274,23 @@ fn between(given: &Given<'_>) -> Option<Action> {
                 u64::from(convert::f64_to_half::<F16, R, false>(s[0]))
             }))
         }),
+        ("BF16", "F64") => rounded!(given, R => {
+            let sources = given.sources(1, &[Double])?;
+            Some(one(given.registers(0, 1)?, sources, |s| {
+                u64::from(convert::f64_to_half::<Bf16, R, false>(s[0]))
+            }))
+        }),
         ("F64", "F16") => Some(one(given.registers(0, 2)?, given.sources(1, &[Packed])?, |s| {
             convert::half_to_f64::<F16, false>(s[0] as u16)
+        })),
+        ("F64", "BF16") => Some(one(given.registers(0, 2)?, given.sources(1, &[Packed])?, |s| {
+            convert::half_to_f64::<Bf16, false>(s[0] as u16)
+        })),
+        ("F16", "BF16") if !ftz => rounded!(given, R => words(given, &[Packed], |a, _, _| {
+            u32::from(convert::half_to_half::<Bf16, F16, R, false>(a as u16))
+        })),
+        ("BF16", "F16") if !ftz => rounded!(given, R => words(given, &[Packed], |a, _, _| {
+            u32::from(convert::half_to_half::<F16, Bf16, R, false>(a as u16))
         })),
         ("F32", "F16") => {
             words(given, &[Packed], |a, _, _| convert::half_to_f32::<F16, false, false>(a as u16))

@@ -1,11 +1,11 @@
 //! Floating point: arithmetic, comparison, the special-function unit.
 
-use super::{Given, compute, joined, one, test, words};
-use crate::step::Action;
+use super::{Given, chosen_words, compute, joined, one, test, words};
 use crate::step::Kind::{Double, Flag, Packed, Single, Word};
+use crate::step::{Action, Kind, Source};
 use numerics::compare::{setp_f32, setp_f64};
 use numerics::float as f;
-use numerics::format::F16;
+use numerics::format::{Bf16, F16};
 use numerics::rounding::{Rm, Rn, Rounding, Rp, Rz};
 use numerics::special::unit;
 
@@ -34,6 +34,23 @@ macro_rules! rounded {
 }
 
 pub(super) use rounded;
+
+/// Calls a macro with whether a minimum flushes, hands NaNs on, and takes magnitudes and the product's sign.
+macro_rules! extremes {
+    ($given:expr, $of:ident) => {
+        match ($given.has("FTZ"), $given.has("NAN"), $given.has("XORSIGN")) {
+            (false, false, false) => $of!(false, false, false),
+            (true, false, false) => $of!(true, false, false),
+            (false, true, false) => $of!(false, true, false),
+            (true, true, false) => $of!(true, true, false),
+            (false, false, true) => $of!(false, false, true),
+            (true, false, true) => $of!(true, false, true),
+            (false, true, true) => $of!(false, true, true),
+            (true, true, true) => $of!(true, true, true),
+        }
+    };
+}
+pub(super) use extremes;
 
 /// The NaN that results are.
 const NAN: u32 = 0x7fff_ffff;
@@ -118,26 +135,33 @@ fn scaled(given: &Given<'_>) -> Option<Action> {
     })
 }
 
+/// The operands of a minimum. With `.XORSIGN` magnitudes are compared, and the signs are those that the operands have without the bars.
+pub(super) fn compared_sources(given: &Given<'_>, kind: Kind) -> Option<Vec<Source>> {
+    let mut sources = given.sources(1, &[kind, kind, Flag])?;
+    if given.has("XORSIGN") {
+        for source in &mut sources[..2] {
+            let sign = source.operand.take_sign();
+            (sign.absolute && !sign.negated).then_some(())?;
+        }
+    }
+    Some(sources)
+}
+
 /// `FMNMX d, a, b, p`: the least of both if p holds.
 fn least_or_most(given: &Given<'_>) -> Option<Action> {
-    given.only(&["FTZ", "NAN"])?;
+    given.only(&["FTZ", "NAN", "XORSIGN"])?;
     macro_rules! of {
-        ($ftz:literal, $nan:literal) => {
-            words(given, &[Single, Single, Flag], |a, b, least| {
+        ($ftz:literal, $nan:literal, $xorsign:literal) => {
+            chosen_words(given, compared_sources(given, Single)?, |a, b, least| {
                 if least == 1 {
-                    f::min_f32::<$ftz, $nan, false>(a, b)
+                    f::min_f32::<$ftz, $nan, $xorsign>(a, b)
                 } else {
-                    f::max_f32::<$ftz, $nan, false>(a, b)
+                    f::max_f32::<$ftz, $nan, $xorsign>(a, b)
                 }
             })
         };
     }
-    match (given.has("FTZ"), given.has("NAN")) {
-        (false, false) => of!(false, false),
-        (true, false) => of!(true, false),
-        (false, true) => of!(false, true),
-        (true, true) => of!(true, true),
-    }
+    extremes!(given, of)
 }
 
 fn double<R: Rounding>(given: &Given<'_>) -> Option<Action> {
@@ -209,6 +233,8 @@ fn set(given: &Given<'_>) -> Option<Action> {
 /// `MUFU.function`: the unit itself, without what compilers put around it for subnormals.
 fn special(given: &Given<'_>) -> Option<Action> {
     let function: fn(u32) -> u32 = match given.modifiers[..] {
+        ["EX2", "BF16"] => |a| u32::from(numerics::special::ex2_approx_half::<Bf16, true>(a as u16)),
+        ["TANH", "BF16"] => |a| u32::from(numerics::special::tanh_approx_half::<Bf16>(a as u16)),
         ["EX2", "F16"] => |a| u32::from(numerics::special::ex2_approx_half::<F16, false>(a as u16)),
         ["TANH", "F16"] => |a| u32::from(numerics::special::tanh_approx_half::<F16>(a as u16)),
         ["RCP"] => unit::rcp,
@@ -225,7 +251,7 @@ fn special(given: &Given<'_>) -> Option<Action> {
     };
     let kind = match given.modifiers[..] {
         [name] if name.ends_with("64H") => Word,
-        [_, "F16"] => Packed,
+        [_, "F16" | "BF16"] => Packed,
         _ => Single,
     };
     words(given, &[kind], move |a, _, _| function(a))

@@ -1,7 +1,7 @@
 //! Half precision, two numbers in a register.
 
-use super::float::compared;
-use super::{Given, compute, joined, words};
+use super::float::{compared, compared_sources, extremes};
+use super::{Given, chosen_words, compute, joined, words};
 use crate::step::Action;
 use crate::step::Kind::{Flag, Packed};
 use numerics::compare::setp_half;
@@ -40,7 +40,21 @@ fn sum_as_single(given: &Given<'_>) -> Option<Action> {
 }
 
 fn arithmetic<F: Half>(given: &Given<'_>) -> Option<Action> {
-    given.only(&["MMA", BF16, "FTZ", "SAT", "RELU", "NAN"])?;
+    given.only(&["MMA", BF16, "FTZ", "SAT", "RELU", "NAN", "OOB"])?;
+    if given.has("OOB") {
+        let kinds = &[Packed, Packed, Packed];
+        return match (given.has("SAT"), given.has("RELU")) {
+            (false, false) => {
+                words(given, kinds, |a, b, c| packed::map3(half::fma_oob::<F, false, false>, a, b, c))
+            }
+            (false, true) => {
+                words(given, kinds, |a, b, c| packed::map3(half::fma_oob::<F, false, true>, a, b, c))
+            }
+            (true, _) => {
+                words(given, kinds, |a, b, c| packed::map3(half::fma_oob::<F, true, false>, a, b, c))
+            }
+        };
+    }
     macro_rules! of {
         ($ftz:literal, $sat:literal, $relu:literal) => {
             match (given.opcode, $relu) {
@@ -73,24 +87,19 @@ fn arithmetic<F: Half>(given: &Given<'_>) -> Option<Action> {
 
 /// `HMNMX2 d, a, b, p`: the least of both if p holds.
 fn least_or_most<F: Half>(given: &Given<'_>) -> Option<Action> {
-    given.only(&[BF16, "FTZ", "NAN"])?;
+    given.only(&[BF16, "FTZ", "NAN", "XORSIGN"])?;
     macro_rules! of {
-        ($ftz:literal, $nan:literal) => {
-            words(given, &[Packed, Packed, Flag], |a, b, least| {
+        ($ftz:literal, $nan:literal, $xorsign:literal) => {
+            chosen_words(given, compared_sources(given, Packed)?, |a, b, least| {
                 if least == 1 {
-                    packed::map2(half::min::<F, $ftz, $nan, false>, a, b)
+                    packed::map2(half::min::<F, $ftz, $nan, $xorsign>, a, b)
                 } else {
-                    packed::map2(half::max::<F, $ftz, $nan, false>, a, b)
+                    packed::map2(half::max::<F, $ftz, $nan, $xorsign>, a, b)
                 }
             })
         };
     }
-    match (given.has("FTZ"), given.has("NAN")) {
-        (false, false) => of!(false, false),
-        (true, false) => of!(true, false),
-        (false, true) => of!(false, true),
-        (true, true) => of!(true, true),
-    }
+    extremes!(given, of)
 }
 
 fn comparison<F: Half>(given: &Given<'_>) -> Option<fn(u16, u16) -> bool> {

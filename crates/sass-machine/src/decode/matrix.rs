@@ -26,6 +26,12 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
             rows = if *shape == "8816" { 8 } else { 16 };
             (byte(a)?, byte(b)?, Accumulator::S32, k, saturates(rest)?)
         }
+        ("BMMA", [shape @ ("88128" | "168128" | "168256"), "AND", "POPC"]) => {
+            // In words of 32 bits.
+            let k = if *shape == "168256" { 8 } else { 4 };
+            rows = if *shape == "88128" { 8 } else { 16 };
+            (Element::B1, Element::B1, Accumulator::S32, k, false)
+        }
         _ => return None,
     };
     let number = |at: usize| match *given.operands.get(at)? {
@@ -45,7 +51,7 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         unit: Unit::Mma,
         satfinite,
         rounding: Mode::NearestEven,
-        bits: BitOperation::Xor,
+        bits: BitOperation::And,
     };
     let (to, c) = (number(0)?, number(3)?);
     (to != RZ).then_some(())?;

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 /// Where arguments come from.
-pub(super) trait Arguments {
+pub trait Arguments {
     /// The next argument of 4 or 8 bytes; `None` if it cannot be read.
     fn next(&mut self, bytes: u64) -> Option<u64>;
     /// The string at an address.
@@ -206,7 +206,7 @@ fn float(mut c: Conversion, bits: u64, out: &mut Vec<u8>) {
 }
 
 /// Formats one `printf`.
-pub(super) fn printf(template: &[u8], arguments: &mut impl Arguments) -> Vec<u8> {
+pub fn printf(template: &[u8], arguments: &mut impl Arguments) -> Vec<u8> {
     let mut out = Vec::with_capacity(template.len());
     let mut rest = template;
     while let Some(at) = rest.iter().position(|&b| b == b'%') {
@@ -266,7 +266,7 @@ pub(super) fn printf(template: &[u8], arguments: &mut impl Arguments) -> Vec<u8>
 }
 
 /// How many arguments a format takes, which is what `vprintf` returns.
-pub(super) fn conversions(template: &[u8]) -> usize {
+pub fn conversions(template: &[u8]) -> usize {
     let mut count = 0;
     let mut rest = template;
     while let Some(at) = rest.iter().position(|&b| b == b'%') {
