@@ -252,6 +252,11 @@ impl Clock {
         Self { everyone: time, ..Self::default() }
     }
 
+    /// How many things it says.
+    pub(crate) fn size(&self) -> usize {
+        1 + self.launches.len() + self.ctas.len() + self.warps.len()
+    }
+
     /// Up to when everything by everyone is known.
     pub(crate) fn everyone(&self) -> Time {
         self.everyone

@@ -22,9 +22,10 @@ use machine::memory::SHARED_WINDOW;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
-/// Addresses that are listed at most, 64 MiB of them, and instructions.
+/// Addresses that are listed at most, 64 MiB of them, instructions, and things that the clocks of these say.
 const MOST: usize = 1 << 24;
 const MOST_READS: usize = 1 << 20;
+const MOST_KNOWN: usize = 1 << 20;
 /// Pages of which it is known at a look whether they are listed.
 const KNOWN: usize = 1024;
 
@@ -48,6 +49,8 @@ pub(crate) struct Listed {
     addresses: Vec<u32>,
     begin: u64,
     clocks: Vec<Arc<Clock>>,
+    /// How much the clocks say.
+    said: usize,
     pages: Vec<u64>,
     /// By the last digits of its number, a page and whether it is listed.
     known: Box<[(u64, bool); KNOWN]>,
@@ -62,13 +65,13 @@ impl Default for Listed {
         let (reads, addresses, clocks, pages, refused) = Default::default();
         // No page has this number.
         let known = vec![(u64::MAX, false); KNOWN].try_into().expect("the vector has as many elements");
-        Self { reads, addresses, begin: 0, clocks, pages, known, written: 0, refused }
+        Self { reads, addresses, begin: 0, clocks, said: 0, pages, known, written: 0, refused }
     }
 }
 
 impl Listed {
     fn is_full(&self) -> bool {
-        self.addresses.len() >= MOST || self.reads.len() >= MOST_READS
+        self.addresses.len() >= MOST || self.reads.len() >= MOST_READS || self.said >= MOST_KNOWN
     }
 
     /// Runs of an instruction are not to be listed.
@@ -92,6 +95,7 @@ impl Listed {
     ) {
         if !self.clocks.last().is_some_and(|last| Arc::ptr_eq(last, clock)) {
             self.clocks.push(Arc::clone(clock));
+            self.said += clock.size();
         }
         let (bytes, clock) = (bytes as u32, self.clocks.len() - 1);
         self.reads.push(Reads { home: by.home, warp: by.warp, entry, clock, bytes, run });
