@@ -235,6 +235,17 @@ pub enum Happening<'a> {
         /// Which of the CTA's barriers.
         number: usize,
     },
+    /// All threads that a CTA has left have met at a CTA barrier that waits for all of them, and go on: nothing else is told of it.
+    BarrierPassed {
+        /// `%ctaid`.
+        block: [u32; 3],
+        /// Which of the CTA's barriers.
+        number: usize,
+        /// The barrier instruction: the function, and the index in its body.
+        place: (FuncId, u32),
+        /// The lanes of each warp.
+        masks: &'a [u32],
+    },
     /// `barrier.cluster.arrive`.
     ClusterArrived {
         /// Who.

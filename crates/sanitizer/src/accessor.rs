@@ -326,6 +326,9 @@ impl<'a> Accessor<'a> {
         if let Some(agent) = entry.agent() {
             return clock.behind(entry.cta, agent, entry.lanes, entry.time) == 0;
         }
+        if entry.warps.is_power_of_two() {
+            return self.racing(entry, clock, entry.warps.trailing_zeros() as u16, own) == 0;
+        }
         clock.threads_of(entry.cta) >= entry.time
             || lanes_of(entry.warps).all(|warp| self.racing(entry, clock, warp as u16, own) == 0)
     }

@@ -118,20 +118,30 @@ impl<'a> Checker<'a> {
     #[inline(never)]
     fn slowly_row(&mut self, row: &mut Row, (lanes, shift): (u32, u8), by: &Accessor<'_>) -> bool {
         let own = |pattern: &Pattern| pattern.shift == shift && by.is_own(&pattern.entry, lanes);
-        if !(by.plainly_after(&row.write.entry) || own(&row.write)) {
+        // By barriers of the grid and flags, what is before is known thread by thread.
+        let known = |pattern: &Pattern| {
+            by.plainly_after(&pattern.entry) || by.is_after(&pattern.of_all_bytes(), by.clock, false)
+        };
+        if !(known(&row.write) || own(&row.write)) {
             return false;
         }
         match by.access {
+            // Other reads have the shift of the latest.
+            Access::Load if (row.extra == 0 || row.read.shift == shift) && known(&row.read) => {
+                row.read = Pattern::new(by.entry_of(lanes), shift);
+                true
+            }
             Access::Load if row.read.shift == shift && row.read.is_whole() => {
                 let over = |entry: &Entry| by.plainly_after(entry) || by.repeats(entry, lanes);
                 self.extras.keep_read(&mut row.extra, row.read.entry, over);
                 row.read.entry = by.entry_of(lanes);
                 true
             }
-            Access::Store if row.extra != 0 => {
-                let before = |entry: &Entry| by.plainly_after(entry);
-                let all = self.extras.reads(row.extra).as_slice().iter().all(before)
-                    && (before(&row.read.entry) || own(&row.read));
+            Access::Store => {
+                let of_reads = row.read.shift;
+                let before = |entry: &Entry| known(&Pattern::new(*entry, of_reads));
+                let all = (known(&row.read) || own(&row.read))
+                    && (row.extra == 0 || self.extras.reads(row.extra).as_slice().iter().all(before));
                 if all {
                     self.extras.release_row(row);
                     let write = Pattern::new(by.entry_of(lanes), shift);
@@ -139,7 +149,7 @@ impl<'a> Checker<'a> {
                 }
                 all
             }
-            Access::Load | Access::Store | Access::Atomic => false,
+            Access::Load | Access::Atomic => false,
         }
     }
 

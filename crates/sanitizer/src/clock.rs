@@ -252,6 +252,11 @@ impl Clock {
         Self { everyone: time, ..Self::default() }
     }
 
+    /// How many things it says.
+    pub(crate) fn size(&self) -> usize {
+        1 + self.launches.len() + self.ctas.len() + self.warps.len()
+    }
+
     /// Up to when everything by everyone is known.
     pub(crate) fn everyone(&self) -> Time {
         self.everyone
@@ -392,12 +397,18 @@ impl Clock {
             let mine = warps.find(|(mine, _)| mine >= key);
             mine.is_some_and(|(mine, known)| mine == key && known.covers(warp))
         };
-        self.everyone >= other.everyone
-            && self.launches == other.launches
-            && self.ctas.len() >= other.ctas.len()
-            && self.warps.len() >= other.warps.len()
-            && other.ctas.iter().all(knows)
-            && other.warps.iter().all(knows_warp)
+        if self.everyone < other.everyone || self.launches != other.launches {
+            return false;
+        }
+        // As many must be the same.
+        let of_ctas = match self.ctas.len() == other.ctas.len() {
+            true => {
+                let both = self.ctas.iter().zip(&other.ctas);
+                both.fold(true, |all, (mine, theirs)| all & (mine.0 == theirs.0) & (mine.1 >= theirs.1))
+            }
+            false => self.ctas.len() > other.ctas.len() && other.ctas.iter().all(knows),
+        };
+        of_ctas && self.warps.len() >= other.warps.len() && other.warps.iter().all(knows_warp)
     }
 
     /// Drops what is known of CTAs that is known of everyone, and of warps that is known of their CTA.

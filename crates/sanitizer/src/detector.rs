@@ -159,6 +159,7 @@ impl Detector {
                     self.weak(who, what, access, (masks, kind));
                 }
             }
+            (Action::Access(Access::Load), Some(access)) if self.polls_alone((who, what), access, masks) => {}
             _ => issue.each_warp(|event| {
                 let mask = masks[(event.warp - issue.first_warp) as usize];
                 if mask != 0 {
@@ -709,6 +710,12 @@ pub(crate) fn begin_of_own(launch: &Launch, space: SpaceKind) -> Option<u64> {
 }
 
 /// The lanes of a mask.
+#[inline(always)]
 pub(crate) fn lanes_of(mask: u32) -> impl Iterator<Item = u32> {
-    (0..32).filter(move |lane| mask >> lane & 1 != 0)
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lane = rest.trailing_zeros();
+        rest &= rest.wrapping_sub(1);
+        (lane < u32::BITS).then_some(lane)
+    })
 }

@@ -34,10 +34,61 @@ impl Page {
     }
 }
 
+/// Pages by number.
+#[derive(Debug, Default)]
+struct Pages {
+    all: Vec<Page>,
+    places: FxHashMap<u64, usize>,
+    /// The number and the place of that which was asked for last.
+    latest: Option<(u64, usize)>,
+    left: Vec<usize>,
+}
+
+impl Pages {
+    fn has(&self, number: u64) -> bool {
+        self.places.contains_key(&number)
+    }
+
+    fn get(&self, number: u64) -> Option<&Page> {
+        self.places.get(&number).map(|&place| &self.all[place])
+    }
+
+    fn get_mut(&mut self, number: u64) -> Option<&mut Page> {
+        self.places.get(&number).map(|&place| &mut self.all[place])
+    }
+
+    /// One that is made if it is not there.
+    #[inline(always)]
+    fn or_make(&mut self, number: u64, make: impl FnOnce() -> Page) -> &mut Page {
+        let place = match self.latest {
+            Some((latest, place)) if latest == number => place,
+            _ => *self.places.entry(number).or_insert_with(|| match self.left.pop() {
+                Some(place) => {
+                    self.all[place] = make();
+                    place
+                }
+                None => {
+                    self.all.push(make());
+                    self.all.len() - 1
+                }
+            }),
+        };
+        self.latest = Some((number, place));
+        &mut self.all[place]
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Page> {
+        let place = self.places.remove(&number)?;
+        self.latest = None;
+        self.left.push(place);
+        Some(std::mem::replace(&mut self.all[place], Page::Whole(Row::default())))
+    }
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Global {
-    pages: FxHashMap<u64, Page>,
+    pages: Pages,
     /// Pages that are not there and that nobody has written: the first, and that behind the last.
     fresh: BTreeMap<u64, u64>,
     pub(crate) listed: Listed,
@@ -60,7 +111,7 @@ impl Global {
     #[inline(always)]
     fn made(&mut self, number: u64) -> &mut Page {
         let fresh = &mut self.fresh;
-        self.pages.entry(number).or_insert_with(|| {
+        self.pages.or_make(number, || {
             let unwritten = !fresh.is_empty() && take(fresh, number, number + 1);
             Page::Whole(Row::new(unwritten))
         })
@@ -85,7 +136,7 @@ impl Global {
 
     /// Whether reads of a page are listed.
     pub(crate) fn has_listed(&self, number: u64) -> bool {
-        matches!(self.pages.get(&number), Some(Page::Listed(_)))
+        matches!(self.pages.get(number), Some(Page::Listed(_)))
     }
 
     /// Has a page listed, if one row stands for it, all of it was written, and that is known to who knows everybody up to a
@@ -107,7 +158,7 @@ impl Global {
 
     /// A page is no longer listed. Whether it was.
     pub(crate) fn end_listing(&mut self, number: u64) -> bool {
-        let Some(page @ Page::Listed(_)) = self.pages.get_mut(&number) else { return false };
+        let Some(page @ Page::Listed(_)) = self.pages.get_mut(number) else { return false };
         page.rows();
         true
     }
@@ -156,7 +207,7 @@ impl Global {
     pub(crate) fn reset(&mut self, extras: &mut Extras, address: u64, bytes: u64, written: bool) {
         let (first, behind) = whole_pages(address, bytes);
         for number in self.present(first, behind) {
-            if let Some(Page::Rows(mut rows)) = self.pages.remove(&number) {
+            if let Some(Page::Rows(mut rows)) = self.pages.remove(number) {
                 rows.iter_mut().for_each(|row| extras.release_row(row));
             }
         }
@@ -201,16 +252,16 @@ impl Global {
     /// The pages of a range that are there.
     fn present(&self, first: u64, behind: u64) -> Vec<u64> {
         let range = first..behind;
-        match behind.saturating_sub(first) > self.pages.len() as u64 {
-            true => self.pages.keys().copied().filter(|number| range.contains(number)).collect(),
-            false => range.filter(|number| self.pages.contains_key(number)).collect(),
+        match behind.saturating_sub(first) > self.pages.places.len() as u64 {
+            true => self.pages.places.keys().copied().filter(|number| range.contains(number)).collect(),
+            false => range.filter(|&number| self.pages.has(number)).collect(),
         }
     }
 
     /// Whether anything is known of the page of an address.
     fn is_known(&self, address: u64) -> bool {
         let number = Self::page_of(address);
-        self.pages.contains_key(&number) || self.is_fresh(number)
+        self.pages.has(number) || self.is_fresh(number)
     }
 
     fn is_fresh(&self, page: u64) -> bool {
@@ -295,16 +346,16 @@ mod tests {
         let (mut global, mut extras) = (Global::default(), Extras::default());
         let huge = 1 << 40;
         global.reset(&mut extras, 0x10_0020, huge, false);
-        assert_eq!(global.pages.len(), 2);
+        assert_eq!(global.pages.places.len(), 2);
         assert_eq!(unwritten(&mut global, &mut extras, 0x5000_0000), 0xf);
         // A copy writes all but the last two pages.
         global.mark_written(&mut extras, 0x10_0020, huge - 2 * PAGE);
-        assert_eq!(global.pages.len(), 4);
+        assert_eq!(global.pages.places.len(), 4);
         let end = 0x10_0020 + huge;
         let at = [0x10_0020, 0x5000_0000, 0x6000_0000, end - 2 * PAGE - 4, end - 2 * PAGE, end - 4, end];
         let cells = at.map(|at| unwritten(&mut global, &mut extras, at));
         assert_eq!(cells, [0, 0, 0, 0, 0xf, 0xf, 0]);
         global.reset(&mut extras, 0x10_0020, huge, true);
-        assert!(global.fresh.is_empty() && global.pages.len() == 2);
+        assert!(global.fresh.is_empty() && global.pages.places.len() == 2);
     }
 }

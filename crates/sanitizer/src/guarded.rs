@@ -10,7 +10,7 @@ use crate::runs::each_lane;
 use crate::shadow::{Entry, GRANULE};
 use crate::site::{Action, Site};
 use crate::state::Group;
-use crate::tickets;
+use crate::tickets::{self, Step};
 use machine::fault::Access;
 use machine::inspect::State;
 use machine::memory::{SHARED_WINDOW, SpaceKind};
@@ -120,18 +120,40 @@ impl Detector {
         state: &dyn State,
     ) {
         let swaps = site.action == Action::CompareAndSwap;
-        let mut found = Box::new([None; 32]);
+        let draws = if access.access == Access::Atomic { self.draws(site) } else { None };
+        let deed = match access.access {
+            Access::Load => Deed::Load,
+            Access::Store => Deed::Store,
+            Access::Atomic if site.exchanges => Deed::Exchange,
+            Access::Atomic if draws.is_some() => Deed::Draw,
+            Access::Atomic => Deed::Atomic,
+        };
+        let mut found: Box<[Option<u64>; 32]> = Box::new([None; 32]);
         for (lanes, address) in each_lane(access.addresses, mask) {
             let lane = lanes.trailing_zeros() as usize;
-            // What lanes of one instruction do to one location is known of the first one alone.
-            let first = each_lane(access.addresses, mask).find(|(_, other)| *other == address);
+            // Of what lanes of one instruction find at one location it is known what the first one does; and the others where all
+            // only read, or each takes the next ticket.
+            let mut same =
+                each_lane(access.addresses, mask & (lanes - 1)).filter(|(_, other)| *other == address);
+            if let Some((before, _)) = same.next() {
+                let first = found[before.trailing_zeros() as usize];
+                found[lane] = match deed {
+                    Deed::Load if !swaps => first,
+                    Deed::Draw if draws == Some(Step::One) => {
+                        let bits = 8 * access.bytes.min(8);
+                        let before = 1 + same.count() as u64;
+                        first.map(|number| number.wrapping_add(before) & (u64::MAX >> (64 - bits)))
+                    }
+                    _ => None,
+                };
+                continue;
+            }
             let generic = match access.space {
                 SpaceKind::Shared | SpaceKind::Cluster => address.wrapping_add(SHARED_WINDOW),
                 _ => address,
             };
             let mut bytes = [0; 8];
-            if first.is_some_and(|(first, _)| first == lanes)
-                && matches!(access.bytes, 4 | 8)
+            if matches!(access.bytes, 4 | 8)
                 && access.bytes == site.element
                 && state.read(who.warp.into(), lane, generic, &mut bytes[..access.bytes as usize])
             {
@@ -143,13 +165,6 @@ impl Detector {
             self.locks.iter_mut().for_each(|locks| _ = locks.found.insert(warp, found.clone()));
             return;
         }
-        let deed = match access.access {
-            Access::Load => Deed::Load,
-            Access::Store => Deed::Store,
-            Access::Atomic if site.exchanges => Deed::Exchange,
-            Access::Atomic if self.draws(site) => Deed::Draw,
-            Access::Atomic => Deed::Atomic,
-        };
         for (lanes, address) in each_lane(access.addresses, mask) {
             let lane = lanes.trailing_zeros();
             let target = self.target(who, access.space, address);
@@ -158,15 +173,16 @@ impl Detector {
         }
     }
 
-    /// Whether an instruction draws tickets.
-    fn draws(&mut self, site: &Site) -> bool {
+    /// How far apart the tickets are that an instruction draws, if it does.
+    fn draws(&mut self, site: &Site) -> Option<Step> {
         let Self { locks, modules, .. } = self;
-        let (Some(locks), Some(module)) = (locks, modules.get(site.module as usize)) else { return false };
+        let (locks, module) = (locks.as_deref_mut()?, modules.get(site.module as usize)?);
         let of_function = locks
             .draws
             .entry((site.module, site.function))
             .or_insert_with(|| tickets::draws(module, site.function));
-        of_function.binary_search(&site.instruction).is_ok()
+        let at = of_function.binary_search_by_key(&site.instruction, |(instruction, _)| *instruction);
+        at.ok().map(|at| of_function[at].1)
     }
 
     /// A compare-and-swap has been decided.

@@ -12,13 +12,15 @@
 //! what is before a barrier by other means.
 
 use crate::clock::Time;
-use crate::detector::{Detector, Target, Who, begin_of_own, lanes_of};
+use crate::detector::{Detector, Target, Who, begin_of_own};
+use crate::places::{OfWarp, Placing, Side};
 use crate::row::{ROW, Row};
 use crate::runs::each_lane;
 use crate::shadow::{Extras, GRANULE};
 use crate::site::Site;
 use machine::fault::Access;
 use machine::lanes::Plane;
+use machine::lanes::simd::{Simd, Work, on_host};
 use machine::memory::{SpaceKind, TENSOR_MEMORY};
 use machine::observe::{MemoryAccess, PackAccess, PackAddresses};
 use std::cell::Cell;
@@ -27,9 +29,9 @@ use std::ops::Range;
 /// Shared memory of which words are followed here, at most.
 const REACH: u64 = TENSOR_MEMORY;
 
-/// Warps whose addresses are kept, and accesses of packs, at most. What has more closes the interval.
+/// Accesses of warps that are kept, and those of which each lane's address is, at most. What has more closes the interval.
+const WARPS: usize = 8192;
 const PLANES: usize = 1024;
-const ACCESSES: usize = 1024;
 
 /// Stamps of an interval: one for each thread, and one for several.
 const STAMPS: i32 = 2048;
@@ -45,8 +47,6 @@ struct Kept {
     access: Access,
     bytes: u32,
     warps: usize,
-    /// The place that all lanes access, or none if the planes say where.
-    uniform: Option<u32>,
 }
 
 /// What becomes of an access.
@@ -70,10 +70,10 @@ pub(crate) struct Interval {
     writes: Vec<i32>,
     reads: Vec<i32>,
     kept: Vec<Kept>,
-    masks: Vec<u32>,
+    warps: Vec<OfWarp>,
     planes: Vec<Plane<u32>>,
-    /// Accesses whose reads are noted: they are once somebody writes. With them masks and planes.
-    noted: [usize; 3],
+    /// Accesses whose reads are noted: they are once somebody writes. With them those of warps.
+    noted: [usize; 2],
     /// Whether somebody has written in this interval.
     written: bool,
     /// Words of which all are written.
@@ -86,56 +86,6 @@ pub(crate) struct Interval {
 #[inline(always)]
 fn is_free(stamp: i32, first: i32, own: i32) -> bool {
     (stamp < first) | (stamp == own)
-}
-
-/// Whether lanes access words one after the other.
-#[inline(always)]
-fn is_dense(places: &[u32; 32]) -> bool {
-    let (mut differs, mut expected) = (0, places[0]);
-    for place in places {
-        differs |= place ^ expected;
-        expected = expected.wrapping_add(GRANULE as u32);
-    }
-    differs == 0
-}
-
-/// What places have in common: bits that some have, and bits that all have.
-#[derive(Clone, Copy)]
-struct Bits {
-    some: u64,
-    all: u64,
-}
-
-impl Bits {
-    const NONE: Self = Self { some: 0, all: !0 };
-
-    #[inline(always)]
-    fn add(&mut self, place: u64) {
-        self.some |= place;
-        self.all &= place;
-    }
-}
-
-/// The places of the lanes of a mask, of which that of the first one stands for the others.
-#[inline(always)]
-fn places_of<T: Copy>(lanes: &[T; 32], mask: u32, bits: &mut Bits, place: impl Fn(T) -> u64) -> Plane<u32> {
-    let (mut places, mut own) = ([0; 32], Bits::NONE);
-    if mask == !0 {
-        for (to, &lane) in places.iter_mut().zip(lanes) {
-            let at = place(lane);
-            own.add(at);
-            *to = at as u32;
-        }
-    } else if mask != 0 {
-        places = [place(lanes[mask.trailing_zeros() as usize]) as u32; 32];
-        for lane in lanes_of(mask) {
-            let at = place(lanes[lane as usize]);
-            own.add(at);
-            places[lane as usize] = at as u32;
-        }
-    }
-    (bits.some, bits.all) = (bits.some | own.some, bits.all & own.all);
-    Plane(places)
 }
 
 impl Interval {
@@ -160,13 +110,14 @@ impl Interval {
 
     fn forget(&mut self) {
         self.kept.clear();
-        self.masks.clear();
+        self.warps.clear();
         self.planes.clear();
-        self.noted = [0; 3];
+        self.noted = [0; 2];
         self.written = false;
     }
 
     /// Makes an access, if it is one that cannot race.
+    #[inline(always)]
     fn access(
         &mut self,
         (rows, extras): (&[Row], &Extras),
@@ -174,17 +125,24 @@ impl Interval {
         (masks, kind): (&[u32], Access),
         time: Time,
     ) -> Fate {
-        let bytes = access.bytes;
-        let kept = (self.masks.len(), self.planes.len());
-        let (uniform, words) = match self.places(access, begin, masks) {
-            Ok(kept) => kept,
-            Err(fate) => {
-                self.planes.truncate(kept.1);
-                return fate;
-            }
-        };
-        self.masks.extend(masks);
-        self.kept.push(Kept { who, time, access: kind, bytes, warps: masks.len(), uniform });
+        let Self { warps, planes, .. } = self;
+        let before = (warps.len(), planes.len());
+        if before.0 + masks.len() > WARPS || before.1 + masks.len() > PLANES {
+            return fate(access, begin, masks);
+        }
+        let bytes = u64::from(access.bytes);
+        let reach = Placing { addresses: &access.addresses, begin, masks, warps, planes }.place();
+        if reach.some >= REACH || reach.some & (bytes - 1) != 0 {
+            self.take_back(before);
+            return fate(access, begin, masks);
+        }
+        let words = reach.words(bytes);
+        if words.end > self.writes.len() {
+            let all = words.end.next_power_of_two().max(256);
+            self.writes.resize(all, 0);
+            self.reads.resize(all, 0);
+        }
+        self.kept.push(Kept { who, time, access: kind, bytes: access.bytes, warps: masks.len() });
         let free = match kind {
             // Mostly all was written before the last barrier.
             Access::Load
@@ -192,11 +150,12 @@ impl Interval {
             {
                 true
             }
-            Access::Load => self.read((rows, extras), kept),
+            Access::Load => on_host(Read { of: self, from: before.0, memory: (rows, extras) }),
             Access::Store => {
-                self.note_reads();
                 self.written = true;
-                self.write(kept)
+                let free = on_host(Write { of: self, from: before.0 });
+                self.wrote(words);
+                free
             }
             Access::Atomic => false,
         };
@@ -205,65 +164,102 @@ impl Interval {
         }
         // Who looks closer makes it.
         self.kept.pop();
-        self.masks.truncate(kept.0);
-        self.planes.truncate(kept.1);
+        self.take_back(before);
         Fate::Closes
     }
 
-    /// Keeps the places of all warps. The place of all lanes, if it is one, and words that none is before and none is behind; or what
-    /// becomes of the access.
-    #[inline(always)]
-    fn places(
-        &mut self,
-        access: &PackAccess<'_>,
-        begin: u64,
-        masks: &[u32],
-    ) -> Result<(Option<u32>, Range<usize>), Fate> {
-        let bytes = u64::from(access.bytes);
-        let mut of = Bits::NONE;
-        if self.kept.len() == ACCESSES || self.planes.len() + masks.len() > PLANES {
-            return Err(fate(access, begin, masks));
-        }
-        let uniform = match access.addresses {
-            PackAddresses::Uniform(address) => {
-                of.add(address.wrapping_sub(begin));
-                Some(of.some as u32)
-            }
-            PackAddresses::Narrow(planes, offset) => {
-                for (plane, &mask) in planes.iter().zip(masks) {
-                    let place = |address: u32| u64::from(address.wrapping_add(offset)).wrapping_sub(begin);
-                    self.planes.push(places_of(&plane.0, mask, &mut of, place));
-                }
-                None
-            }
-            PackAddresses::Wide(planes, offset) => {
-                let offset = offset.wrapping_sub(begin);
-                for (plane, &mask) in planes.iter().zip(masks) {
-                    self.planes
-                        .push(places_of(&plane.0, mask, &mut of, |address| address.wrapping_add(offset)));
-                }
-                None
-            }
-        };
-        if of.some >= REACH || of.some & (bytes - 1) != 0 {
-            return Err(fate(access, begin, masks));
-        }
-        let behind = (of.some | (bytes - 1)) as usize / GRANULE as usize + 1;
-        if behind > self.writes.len() {
-            let words = behind.next_power_of_two().max(256);
-            self.writes.resize(words, 0);
-            self.reads.resize(words, 0);
-        }
-        Ok((uniform, (of.all / GRANULE) as usize..behind))
+    fn take_back(&mut self, (warps, planes): (usize, usize)) {
+        self.warps.truncate(warps);
+        self.planes.truncate(planes);
     }
 
-    /// The last of the accesses that are kept reads: whether nobody else has written what it reads, and somebody has.
-    fn read(&mut self, (rows, extras): (&[Row], &Extras), (masks, planes): (usize, usize)) -> bool {
-        let Self { writes, kept, .. } = self;
-        let Some(&Kept { who, bytes, uniform, warps, .. }) = kept.last() else { return false };
-        let (first, count) = (self.first, (bytes / GRANULE as u32) as usize);
+    /// Words were written.
+    fn wrote(&mut self, words: Range<usize>) {
+        let Self { writes, whole, news, .. } = self;
+        let Range { start, end } = words;
+        *news = if news.end == 0 { start..end } else { news.start.min(start)..news.end.max(end) };
+        let known = if whole.end == 0 { start..start } else { whole.clone() };
+        let before = writes[..known.start].iter().rev().take_while(|stamp| **stamp != 0).count();
+        let behind = writes[known.end..].iter().take_while(|stamp| **stamp != 0).count();
+        *whole = known.start - before..known.end + behind;
+    }
+
+    /// Notes all reads that are kept.
+    #[inline(always)]
+    fn note_reads(&mut self) {
+        let Self { kept, warps, planes, reads, noted, first, .. } = self;
+        let [done, mut at] = *noted;
+        for &Kept { who, access, bytes, warps: count, .. } in &kept[done..] {
+            let of = &warps[at..at + count];
+            at += count;
+            if access != Access::Load {
+                continue;
+            }
+            let (first, words) = (*first, words_of(bytes));
+            let note = |stamp: &mut i32, own: i32| {
+                *stamp = if is_free(*stamp, first, own) { own } else { first + SEVERAL };
+            };
+            for (of, begin) in of.iter().zip((first + 32 * i32::from(who.warp)..).step_by(32)) {
+                if let Some(sides) = of.sides(bytes) {
+                    for side in sides.into_iter().flatten() {
+                        each_word(side, begin, words, &mut reads[..], |stamp, own| note(stamp, own));
+                    }
+                } else if let Some(places) = of.alike() {
+                    for (place, mask) in places.into_iter().filter(|(_, mask)| *mask != 0) {
+                        let own = own_of(mask, begin, first);
+                        reads[word_of(place)..][..words].iter_mut().for_each(|stamp| note(stamp, own));
+                    }
+                } else {
+                    for (lane, place) in of.each(planes) {
+                        let own = begin + lane as i32;
+                        reads[word_of(place)..][..words].iter_mut().for_each(|stamp| note(stamp, own));
+                    }
+                }
+            }
+        }
+        *noted = [kept.len(), warps.len()];
+    }
+}
+
+/// Does something with the stamps of the words of lanes side by side, and with the stamp of the lane of each.
+#[inline(always)]
+fn each_word(
+    Side { lane, count, place }: Side,
+    begin: i32,
+    words: usize,
+    stamps: &mut [i32],
+    mut act: impl FnMut(&mut i32, i32),
+) {
+    let (stamps, own) = (&mut stamps[word_of(place)..][..count * words], begin + lane as i32..);
+    match words {
+        1 => stamps.iter_mut().zip(own).for_each(|(stamp, own)| act(stamp, own)),
+        _ => {
+            for (stamps, own) in stamps.chunks_exact_mut(words).zip(own) {
+                stamps.iter_mut().for_each(|stamp| act(stamp, own));
+            }
+        }
+    }
+}
+
+/// The last of the accesses that are kept reads: whether nobody else has written what it reads, and somebody has.
+struct Read<'a> {
+    of: &'a mut Interval,
+    /// Where its warps begin.
+    from: usize,
+    memory: (&'a [Row], &'a Extras),
+}
+
+impl Work for Read<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> bool {
+        let (rows, extras) = self.memory;
+        let Interval { writes, kept, warps, planes, first, .. } = self.of;
+        let Some(&Kept { who, bytes, .. }) = kept.last() else { return false };
+        let (first, words) = (*first, words_of(bytes));
         let free = |writes: &mut [i32], place: u32, own: i32| {
-            (word_of(place)..).take(count).all(|at| match writes[at] {
+            (word_of(place)..).take(words).all(|at| match writes[at] {
                 0 => {
                     let written = has_been_written(rows, extras, at);
                     writes[at] = if written { BEFORE } else { 0 };
@@ -273,132 +269,68 @@ impl Interval {
             })
         };
         let begin = first + 32 * i32::from(who.warp);
-        if let Some(place) = uniform {
-            let mut lanes =
-                self.masks[masks..].iter().zip((begin..).step_by(32)).filter(|(mask, _)| **mask != 0);
-            return lanes.all(|(&mask, begin)| free(writes, place, own_of(mask, begin, first)));
-        }
-        for (warp, begin) in (0..warps).zip((begin..).step_by(32)) {
-            let (mask, places) = (self.masks[masks + warp], &self.planes[planes + warp].0);
-            if mask == 0 {
-                continue;
-            }
-            if mask == !0 && count == 1 {
-                let mut free = true;
-                let mut look = |own, stamp| free &= is_free(stamp, first, own) & (stamp != 0);
-                match is_dense(places) {
-                    true => {
-                        let stamps = &writes[word_of(places[0])..][..32];
-                        (begin..).zip(stamps).for_each(|(own, &stamp)| look(own, stamp));
-                    }
-                    false => {
-                        (begin..).zip(places).for_each(|(own, &place)| look(own, writes[word_of(place)]));
-                    }
+        for (of, begin) in warps[self.from..].iter().zip((begin..).step_by(32)) {
+            if let Some(sides) = of.sides(bytes) {
+                let mut all = true;
+                for side in sides.into_iter().flatten() {
+                    each_word(side, begin, words, writes, |stamp, own| {
+                        all &= is_free(*stamp, first, own) & (*stamp != 0);
+                    });
                 }
-                if free {
+                if all {
                     continue;
                 }
+            } else if let Some(places) = of.alike() {
+                let mut places = places.into_iter().filter(|(_, mask)| *mask != 0);
+                if !places.all(|(place, mask)| free(writes, place, own_of(mask, begin, first))) {
+                    return false;
+                }
+                continue;
             }
-            let mut each = lanes_of(mask).map(|lane| (places[lane as usize], begin + lane as i32));
-            if !each.all(|(place, own)| free(writes, place, own)) {
+            if !of.each(planes).all(|(lane, place)| free(writes, place, begin + lane as i32)) {
                 return false;
             }
         }
         true
     }
+}
 
-    /// Notes all reads that are kept.
-    fn note_reads(&mut self) {
-        let [done, mut masks, mut planes] = self.noted;
-        for &Kept { who, access, bytes, warps, uniform, .. } in &self.kept[done..] {
-            let (at_masks, at_planes) = (masks, planes);
-            masks += warps;
-            planes += if uniform.is_none() { warps } else { 0 };
-            if access != Access::Load {
-                continue;
-            }
-            let (first, count) = (self.first, (bytes / GRANULE as u32) as usize);
-            let reads = &mut self.reads;
-            let note = |reads: &mut [i32], place: u32, own: i32| {
-                for stamp in &mut reads[word_of(place)..][..count] {
-                    *stamp = if is_free(*stamp, first, own) { own } else { first + SEVERAL };
-                }
-            };
-            for (warp, begin) in (0..warps).zip((first + 32 * i32::from(who.warp)..).step_by(32)) {
-                let mask = self.masks[at_masks + warp];
-                match uniform {
-                    Some(place) if mask != 0 => note(reads, place, own_of(mask, begin, first)),
-                    Some(_) => {}
-                    None => {
-                        let places = &self.planes[at_planes + warp].0;
-                        if mask == !0 && count == 1 && is_dense(places) {
-                            for (own, stamp) in (begin..).zip(&mut reads[word_of(places[0])..][..32]) {
-                                *stamp = if is_free(*stamp, first, own) { own } else { first + SEVERAL };
-                            }
-                            continue;
-                        }
-                        lanes_of(mask)
-                            .for_each(|lane| note(reads, places[lane as usize], begin + lane as i32));
-                    }
-                }
-            }
-        }
-        self.noted = [self.kept.len(), self.masks.len(), self.planes.len()];
-    }
+/// The last of the accesses that are kept writes: whether nobody else has accessed what it writes.
+struct Write<'a> {
+    of: &'a mut Interval,
+    from: usize,
+}
 
-    /// The last of the accesses that are kept writes: whether nobody else has accessed what it writes.
-    fn write(&mut self, (masks, planes): (usize, usize)) -> bool {
-        let Some(&Kept { who, bytes, uniform, warps, .. }) = self.kept.last() else { return false };
-        self.noted = [self.kept.len(), self.masks.len(), self.planes.len()];
-        let (first, count) = (self.first, (bytes / GRANULE as u32) as usize);
-        let Self { writes, reads, news, .. } = self;
-        let free = |writes: &mut [i32], place: u32, own: i32| {
-            let at = word_of(place);
-            writes[at..][..count].iter_mut().zip(&reads[at..][..count]).all(|(write, read)| {
-                let free = is_free(*write, first, own) && is_free(*read, first, own);
-                *write = own;
-                free
-            })
-        };
+impl Work for Write<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> bool {
+        self.of.note_reads();
+        let Interval { writes, reads, kept, warps, planes, first, .. } = self.of;
+        let Some(&Kept { who, bytes, .. }) = kept.last() else { return false };
+        let (first, words) = (*first, words_of(bytes));
         let begin = first + 32 * i32::from(who.warp);
         let mut all = true;
-        for (warp, begin) in (0..warps).zip((begin..).step_by(32)) {
-            let mask = self.masks[masks + warp];
-            if mask == 0 {
+        for (of, begin) in warps[self.from..].iter().zip((begin..).step_by(32)) {
+            if let Some(sides) = of.sides(bytes) {
+                for side in sides.into_iter().flatten() {
+                    each_word(side, begin, words, reads, |stamp, own| all &= is_free(*stamp, first, own));
+                    each_word(side, begin, words, writes, |stamp, own| {
+                        all &= is_free(*stamp, first, own);
+                        *stamp = own;
+                    });
+                }
                 continue;
             }
-            let (least, greatest) = match uniform {
-                Some(place) => {
-                    all &=
-                        mask.is_power_of_two() && free(writes, place, begin + mask.trailing_zeros() as i32);
-                    (place, place)
+            for (lane, place) in of.each(planes) {
+                let (at, own) = (word_of(place), begin + lane as i32);
+                for (write, read) in writes[at..][..words].iter_mut().zip(&reads[at..][..words]) {
+                    all &= is_free(*write, first, own) && is_free(*read, first, own);
+                    *write = own;
                 }
-                None => {
-                    let places = &self.planes[planes + warp].0;
-                    if mask == !0 && count == 1 && is_dense(places) {
-                        let at = word_of(places[0]);
-                        for (own, (write, read)) in
-                            (begin..).zip(writes[at..][..32].iter_mut().zip(&reads[at..][..32]))
-                        {
-                            all &= is_free(*write, first, own) & is_free(*read, first, own);
-                            *write = own;
-                        }
-                    } else {
-                        all &= lanes_of(mask)
-                            .all(|lane| free(writes, places[lane as usize], begin + lane as i32));
-                    }
-                    places.iter().fold((u32::MAX, 0), |(least, greatest), &place| {
-                        (least.min(place), greatest.max(place))
-                    })
-                }
-            };
-            let (start, end) = (word_of(least), word_of(greatest) + count);
-            *news = if news.end == 0 { start..end } else { news.start.min(start)..news.end.max(end) };
+            }
         }
-        let whole = if self.whole.end == 0 { self.news.start..self.news.start } else { self.whole.clone() };
-        let before = self.writes[..whole.start].iter().rev().take_while(|stamp| **stamp != 0).count();
-        let behind = self.writes[whole.end..].iter().take_while(|stamp| **stamp != 0).count();
-        self.whole = whole.start - before..whole.end + behind;
         all
     }
 }
@@ -413,6 +345,10 @@ fn own_of(mask: u32, begin: i32, first: i32) -> i32 {
 
 fn word_of(place: u32) -> usize {
     (place / GRANULE as u32) as usize
+}
+
+fn words_of(bytes: u32) -> usize {
+    (bytes / GRANULE as u32) as usize
 }
 
 /// What becomes of an access that is not kept.
@@ -506,23 +442,17 @@ impl Detector {
             }
         }
         let now = self.time;
-        let (mut masks, mut planes) = (&interval.masks[..], &interval.planes[..]);
-        let mut launch = None;
-        for &Kept { who, time, access, bytes, warps, uniform } in &interval.kept {
+        let (mut warps, mut launch) = (&interval.warps[..], None);
+        for &Kept { who, time, access, bytes, warps: count } in &interval.kept {
             self.time = time;
-            let (own, behind) = masks.split_at(warps);
-            masks = behind;
-            let addresses = match uniform {
-                Some(place) => PackAddresses::Uniform(place.into()),
-                None => {
-                    let (own, behind) = planes.split_at(warps);
-                    planes = behind;
-                    PackAddresses::Narrow(own, 0)
-                }
-            };
+            let (own, behind) = warps.split_at(count);
+            warps = behind;
+            let masks: Vec<u32> = own.iter().map(|of| of.mask).collect();
+            let planes: Vec<_> = own.iter().map(|of| of.places.plane(&interval.planes)).collect();
+            let addresses = PackAddresses::Narrow(&planes, 0);
             let site: Site = *self.sites.get(who.site);
             let told = PackAccess { space: SpaceKind::Shared, access, bytes, addresses };
-            self.weak(who, &site, &told, (own, access));
+            self.weak(who, &site, &told, (&masks, access));
             launch = Some(who.launch);
         }
         self.time = now;

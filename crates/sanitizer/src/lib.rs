@@ -18,7 +18,7 @@
 //! | `site` | what an instruction is to the memory model |
 //! | `runs` | which lanes access memory one after the other |
 //! | `shadow`, `pool`, `row`, `words`, `readers`, `half_rows`, `reads`, `global` | who accessed every byte last |
-//! | `interval` | shared memory between two barriers of a CTA |
+//! | `interval`, `places` | shared memory between two barriers of a CTA; where the lanes of a warp access it |
 //! | `state` | threads, CTAs, launches |
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
 //! | `detector`, `weak`, `scattered`, `listed`, `strong`, `counters` | accesses of warps; those without an order, reads that can wait, the usual ones with one |
@@ -52,6 +52,7 @@ mod litmus;
 mod locks;
 mod observed;
 mod order;
+mod places;
 mod polls;
 mod pool;
 mod predict;
@@ -285,9 +286,11 @@ impl Observer for Watch<'_> {
     }
 
     fn watches(&self, function: FuncId, instruction: u32) -> bool {
-        let of_run = &self.sanitizer.detectors().of_run;
+        let Detectors { of_run, of_locks } = &*self.sanitizer.detectors();
         let site = of_run.sites.get(of_run.sites.id(self.module, function, instruction));
-        site.action != site::Action::None || of_run.follows_products(self.module, function)
+        // Who looks into locks asks what threads do that have tried one in vain.
+        let matters = site.action != site::Action::None && (of_locks.is_some() || !site.own);
+        matters || of_run.follows_products(self.module, function)
     }
 
     fn forgives(&self) -> bool {

@@ -1,5 +1,6 @@
-//! Reads here and there of pages that are in one piece: they are only listed, one after the other, which costs nobody a look at words
-//! that are not in the host's caches. Most such memory nobody writes.
+//! Reads of pages that are in one piece: they are only listed, one after the other, which costs nobody a look at words
+//! that are not in the host's caches. Most such memory nobody writes. Where it turns out that somebody does, whole warps' reads by
+//! the same instruction of words side by side are not listed any more.
 //!
 //! A page is listed while one row stands for all of it, whose last write everybody knows, and until something else happens to it. Then
 //! what is listed is remembered as it would have been at once ([`Checker::unlist`]): of these reads none is of a race, since what
@@ -13,16 +14,18 @@ use crate::detector::lanes_of;
 use crate::global::{Global, PAGE};
 use crate::release::Home;
 use crate::row::is_aligned;
-use crate::runs::{Scattered, each_lane};
+use crate::runs::{HalfWarps, Run, Scattered, each_lane};
 use crate::shadow::{Entry, GRANULE};
+use crate::site::SiteId;
 use machine::fault::Access;
 use machine::memory::SHARED_WINDOW;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
-/// Addresses that are listed at most, 64 MiB of them, and instructions.
+/// Addresses that are listed at most, 64 MiB of them, instructions, and things that the clocks of these say.
 const MOST: usize = 1 << 24;
 const MOST_READS: usize = 1 << 20;
+const MOST_KNOWN: usize = 1 << 20;
 /// Pages of which it is known at a look whether they are listed.
 const KNOWN: usize = 1024;
 
@@ -34,6 +37,8 @@ struct Reads {
     entry: Entry,
     clock: usize,
     bytes: u32,
+    /// Of a run only the first address is listed: the lanes there, and how many elements it has.
+    run: Option<(u32, u8)>,
 }
 
 /// See the module.
@@ -44,25 +49,56 @@ pub(crate) struct Listed {
     addresses: Vec<u32>,
     begin: u64,
     clocks: Vec<Arc<Clock>>,
+    /// How much the clocks say.
+    said: usize,
     pages: Vec<u64>,
     /// By the last digits of its number, a page and whether it is listed.
     known: Box<[(u64, bool); KNOWN]>,
     /// The latest write to a page that is listed.
     written: Time,
+    /// By instruction whether runs of it were listed of what was then written.
+    refused: Vec<bool>,
 }
 
 impl Default for Listed {
     fn default() -> Self {
-        let (reads, addresses, clocks, pages) = Default::default();
+        let (reads, addresses, clocks, pages, refused) = Default::default();
         // No page has this number.
         let known = vec![(u64::MAX, false); KNOWN].try_into().expect("the vector has as many elements");
-        Self { reads, addresses, begin: 0, clocks, pages, known, written: 0 }
+        Self { reads, addresses, begin: 0, clocks, said: 0, pages, known, written: 0, refused }
     }
 }
 
 impl Listed {
     fn is_full(&self) -> bool {
-        self.addresses.len() >= MOST || self.reads.len() >= MOST_READS
+        self.addresses.len() >= MOST || self.reads.len() >= MOST_READS || self.said >= MOST_KNOWN
+    }
+
+    /// Runs of an instruction are not to be listed.
+    fn refuse(&mut self, site: SiteId) {
+        let site = site as usize;
+        if self.refused.len() <= site {
+            self.refused.resize(site + 1, false);
+        }
+        self.refused[site] = true;
+    }
+
+    /// Notes reads whose addresses are listed.
+    #[inline(always)]
+    fn note(
+        &mut self,
+        entry: Entry,
+        bytes: u64,
+        run: Option<(u32, u8)>,
+        clock: &Arc<Clock>,
+        by: &Accessor<'_>,
+    ) {
+        if !self.clocks.last().is_some_and(|last| Arc::ptr_eq(last, clock)) {
+            self.clocks.push(Arc::clone(clock));
+            self.said += clock.size();
+        }
+        let (bytes, clock) = (bytes as u32, self.clocks.len() - 1);
+        self.reads.push(Reads { home: by.home, warp: by.warp, entry, clock, bytes, run });
     }
 
     /// What stands for an address.
@@ -91,9 +127,7 @@ impl Global {
         let mut listed = 0;
         for (lane, address) in each_lane(addresses, mask) {
             let number = Self::page_of(address);
-            let known = &self.listed.known[number as usize % KNOWN];
-            let is_listed = if known.0 == number { known.1 } else { self.look_at(number, by.everyone) };
-            if is_listed
+            if self.may_list(number, by.everyone)
                 && is_aligned(address, bytes)
                 && let Some(word) = self.listed.word(address)
             {
@@ -102,14 +136,62 @@ impl Global {
             }
         }
         if listed != 0 {
-            let list = &mut self.listed;
-            if !list.clocks.last().is_some_and(|last| Arc::ptr_eq(last, clock)) {
-                list.clocks.push(Arc::clone(clock));
-            }
-            let (entry, clock) = (by.entry_of(listed), list.clocks.len() - 1);
-            list.reads.push(Reads { home: by.home, warp: by.warp, entry, clock, bytes: bytes as u32 });
+            self.listed.note(by.entry_of(listed), bytes, None, clock, by);
         }
         mask & !listed
+    }
+
+    /// Lists the runs of a warp, if all of them can be.
+    pub(crate) fn list_runs(
+        &mut self,
+        half_warps: &HalfWarps,
+        bytes: u64,
+        clock: &Arc<Clock>,
+        by: &Accessor<'_>,
+    ) -> bool {
+        let site = by.entry.site() as usize;
+        let simple = matches!(bytes, 4 | 8 | 16) && by.is_plain();
+        if !simple
+            || by.everyone < self.listed.written
+            || self.listed.is_full()
+            || self.listed.refused.get(site).is_some_and(|refused| *refused)
+        {
+            return false;
+        }
+        let mut words = [0; 2];
+        for (at, word) in words.iter_mut().enumerate().take(half_warps.runs) {
+            let run = half_warps.run(at, bytes);
+            let first = run.address;
+            // An access to where nothing can be will fault.
+            if !is_aligned(first, bytes) || first >= SHARED_WINDOW {
+                return false;
+            }
+            let last = run.end() - 1;
+            if last >= SHARED_WINDOW
+                || !self.may_list(Self::page_of(first), by.everyone)
+                || Self::page_of(first) != Self::page_of(last)
+                    && !self.may_list(Self::page_of(last), by.everyone)
+            {
+                return false;
+            }
+            match self.listed.word(first) {
+                Some(found) => *word = found,
+                None => return false,
+            }
+        }
+        for (at, &word) in words.iter().enumerate().take(half_warps.runs) {
+            let run = half_warps.run(at, bytes);
+            self.listed.addresses.push(word);
+            self.listed.note(by.entry_of(by.lanes), bytes, Some((run.lanes, run.count as u8)), clock, by);
+        }
+        true
+    }
+
+    /// Whether reads of a page can be listed by who knows everybody up to a time.
+    #[inline(always)]
+    fn may_list(&mut self, number: u64, everyone: Time) -> bool {
+        let known = &self.listed.known[number as usize % KNOWN];
+        if known.0 == number { known.1 } else { self.look_at(number, everyone) }
     }
 
     /// Whether one of these pages is listed.
@@ -155,6 +237,7 @@ impl Global {
     fn take_listed(&mut self) -> (FxHashSet<u64>, Listed) {
         let mut listed = std::mem::take(&mut self.listed);
         let pages = std::mem::take(&mut listed.pages);
+        self.listed.refused = std::mem::take(&mut listed.refused);
         (pages.into_iter().filter(|&number| self.end_listing(number)).collect(), listed)
     }
 }
@@ -163,25 +246,45 @@ impl Checker<'_> {
     /// Remembers what is listed as other reads are, if the page of a byte is listed that lies between the first and the last one.
     #[inline(always)]
     pub(crate) fn unlist(&mut self, global: &mut Global, (first, last): (u64, u64)) {
-        if global.lists_any_of(Global::page_of(first), Global::page_of(last)) {
-            self.unlist_all(global);
+        let pages = Global::page_of(first)..=Global::page_of(last);
+        if global.lists_any_of(*pages.start(), *pages.end()) {
+            self.unlist_all(global, |page| pages.contains(&page));
         }
     }
 
     /// The same for lanes here and there.
     pub(crate) fn unlist_lanes(&mut self, global: &mut Global, addresses: &[u64; 32], mask: u32) {
         if global.lists() && each_lane(addresses, mask).any(|(_, at)| global.is_listed(Global::page_of(at))) {
-            self.unlist_all(global);
+            self.unlist_all(global, |page| {
+                each_lane(addresses, mask).any(|(_, at)| Global::page_of(at) == page)
+            });
         }
     }
 
+    /// Something else happens to some pages.
+    #[cold]
     #[inline(never)]
-    fn unlist_all(&mut self, global: &mut Global) {
+    fn unlist_all(&mut self, global: &mut Global, happens_to: impl Fn(u64) -> bool) {
         let (pages, Listed { reads, addresses: all, begin, clocks, .. }) = global.take_listed();
         let mut all = all.into_iter();
         let found = (self.conflict.take(), self.unwritten.take(), self.own);
         self.own = false;
-        for Reads { home, warp, entry, clock, bytes } in reads {
+        for Reads { home, warp, entry, clock, bytes, run } in reads {
+            let site = self.sites.get(entry.site());
+            if let Some((lanes, count)) = run {
+                let word = all.next().unwrap_or_default();
+                let (address, bytes) = (begin + u64::from(word) * GRANULE, u64::from(bytes));
+                let by =
+                    Accessor::new(home, (warp, entry.lanes), &clocks[clock], entry, (site, Access::Load));
+                let run = Run { address, lanes, count: count.into(), bytes };
+                for part in of_pages(run).filter(|part| pages.contains(&Global::page_of(part.address))) {
+                    if happens_to(Global::page_of(part.address)) {
+                        global.listed.refuse(entry.site());
+                    }
+                    self.read_part(global, &part, &by);
+                }
+                continue;
+            }
             let (mut addresses, mut mask, bytes) = ([0; 32], 0, u64::from(bytes));
             // The lanes come first: an iterator that ends takes nothing from the other one.
             for (lane, word) in lanes_of(entry.lanes).zip(&mut all) {
@@ -189,20 +292,29 @@ impl Checker<'_> {
                 addresses[lane as usize] = address;
                 mask |= u32::from(pages.contains(&Global::page_of(address))) << lane;
             }
-            let site = self.sites.get(entry.site());
             let by = Accessor::new(home, (warp, mask), &clocks[clock], entry, (site, Access::Load));
             let left = self.scattered(global, (&addresses, bytes, mask), &by);
             for run in Scattered::new(addresses, bytes, left, true) {
-                let mut rest = Some(run);
-                while let Some(run) = rest {
-                    let (first, behind) = run.cut((run.address | (PAGE - 1)) + 1);
-                    rest = behind;
-                    let rows =
-                        &mut global.page(Global::page_of(first.address))[Global::index(first.address)..];
-                    self.run(rows, &first, &by);
-                }
+                of_pages(run).for_each(|part| self.read_part(global, &part, &by));
             }
         }
         (self.conflict, self.unwritten, self.own) = found;
     }
+
+    /// A read within a page.
+    fn read_part(&mut self, global: &mut Global, part: &Run, by: &Accessor<'_>) {
+        let rows = &mut global.page(Global::page_of(part.address))[Global::index(part.address)..];
+        self.run(rows, part, by);
+    }
+}
+
+/// What of a run lies in each page.
+fn of_pages(run: Run) -> impl Iterator<Item = Run> {
+    let mut rest = Some(run);
+    std::iter::from_fn(move || {
+        let run = rest?;
+        let (first, behind) = run.cut((run.address | (PAGE - 1)) + 1);
+        rest = behind;
+        Some(first)
+    })
 }

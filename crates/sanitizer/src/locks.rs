@@ -18,6 +18,7 @@ use crate::clock::{Clock, Time, join};
 use crate::knowledge::Knowledge;
 use crate::observed::Thread;
 use crate::site::SiteId;
+use crate::tickets::Step;
 use machine::fault::Access;
 use ptx::module::FuncId;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -172,7 +173,7 @@ pub(crate) struct Locks {
     /// Who has drawn a ticket, and waits.
     tickets: FxHashMap<Thread, Ticket>,
     /// By module and function the instructions that draw tickets.
-    pub(crate) draws: FxHashMap<(u32, FuncId), Vec<u32>>,
+    pub(crate) draws: FxHashMap<(u32, FuncId), Vec<(u32, Step)>>,
     /// What compare-and-swaps have found that are not decided yet.
     pub(crate) found: FxHashMap<(u32, u16), Box<[Option<u64>; 32]>>,
     /// Launches in which a thread has held two locks at once.

@@ -12,6 +12,7 @@ use crate::trail::Step;
 use machine::memory::mbarrier::Mbarrier;
 use machine::observe::{Happening, Lanes, MbarrierEvent};
 use memory_model::event::{Order, Scope};
+use ptx::module::FuncId;
 use std::sync::Arc;
 
 impl Detector {
@@ -127,6 +128,9 @@ impl Detector {
                 self.arrived(launch, lanes, (number, threads), waits);
             }
             Happening::BarrierCompleted { block, number } => self.completed(launch, block, number),
+            Happening::BarrierPassed { block, number, place, masks } => {
+                self.passed(launch, block, number, (place, masks));
+            }
             Happening::ClusterArrived { lanes, phase } => self.cluster_arrived(launch, lanes, phase),
             Happening::ClusterWaited { lanes, odd } => self.cluster_waited(launch, lanes, odd),
             Happening::Mbarrier { lanes, address, event } => self.mbarrier(launch, lanes, address, event),
@@ -156,10 +160,8 @@ impl Detector {
             }
             // What is before the launch, who watches it knows.
             Happening::GridsComplete(_) => {}
-            Happening::Exited(lanes) => {
-                let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
-                self.warp(who).exited |= lanes.mask;
-            }
+            // What they have done stays, and barriers tell of who came.
+            Happening::Exited(_) => {}
             Happening::BlockDone { block } => {
                 let cta = self.launches[launch].home(block).cta;
                 self.judge_bytes(launch, cta);
@@ -260,6 +262,37 @@ impl Detector {
         // The next ones to come need no new memory.
         arrivals.clear();
         self.block(launch, index).barriers.insert(number, arrivals);
+    }
+
+    /// All threads that a CTA has left meet at a barrier, and go on.
+    fn passed(
+        &mut self,
+        launch: usize,
+        index: [u32; 3],
+        number: usize,
+        (place, masks): ((FuncId, u32), &[u32]),
+    ) {
+        if self.locks.is_none() && !self.records_steps() {
+            let Self { blocks, launches, time, .. } = self;
+            let launch = &launches[launch];
+            let home = launch.home(index);
+            let block = blocks.of(home, launch);
+            // What is behind it races with nothing before it: nobody will ask which barriers threads were at until then.
+            let all: u32 = masks.iter().map(|mask| mask.count_ones()).sum();
+            if block.alike && launch.threads == all {
+                block.warps[0].groups[0].knowledge.learn_cta(home.cta, *time);
+                if launch.has_intervals() {
+                    block.interval.begin();
+                }
+                return self.tick();
+            }
+        }
+        for (warp, &mask) in (0..).zip(masks).filter(|(_, mask)| **mask != 0) {
+            let lanes = Lanes { block: index, warp, mask, place };
+            let arrived = Happening::BarrierArrived { lanes, number, waits: true, threads: None, live: mask };
+            self.happening(launch, &arrived);
+        }
+        self.completed(launch, index, number);
     }
 
     fn judge_barrier(&mut self, launch: usize, number: usize, arrivals: &[Arrival], masks: &[u32]) {

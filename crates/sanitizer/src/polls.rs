@@ -8,9 +8,11 @@ use crate::detector::{Detector, Target, Who};
 use crate::global::Global;
 use crate::race::STRONG;
 use crate::row::{ROW, Row, is_aligned};
+use crate::runs::address_of;
 use crate::shadow::{Cell, Extra, GRANULE};
 use crate::site::{Site, SiteId};
 use crate::state::Failure;
+use machine::observe::PackAccess;
 
 /// A strong read that was made since its location was written last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +113,23 @@ impl Detector {
             self.warp(who).fails(who.site, failure);
         }
         known.is_some()
+    }
+
+    /// The same of a pack of which one lane reads, as those that wait often do.
+    pub(crate) fn polls_alone(
+        &mut self,
+        (who, site): (Who, &Site),
+        access: &PackAccess<'_>,
+        masks: &[u32],
+    ) -> bool {
+        let mut reading = (0..).zip(masks).filter(|(_, mask)| **mask != 0);
+        let (Some((warp, &mask)), None) = (reading.next(), reading.next()) else { return false };
+        if !mask.is_power_of_two() || access.bytes != site.element {
+            return false;
+        }
+        let address = address_of(&access.addresses, warp, mask.trailing_zeros() as usize);
+        let target = self.target(who, access.space, address);
+        self.polls(Who { warp: who.warp + warp as u16, ..who }, mask, site, target)
     }
 
     /// Remembers a strong read of lanes.

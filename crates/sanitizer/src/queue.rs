@@ -22,8 +22,8 @@ enum Told {
     WarpBarrier(Lanes),
     BarrierArrived { lanes: Lanes, number: usize, waits: bool, threads: Option<u32>, live: u32 },
     BarrierCompleted { block: [u32; 3], number: usize },
+    BarrierPassed { block: [u32; 3], number: usize, place: (FuncId, u32), warps: usize },
     Swapped(Lanes),
-    Exited(Lanes),
     BlockDone { block: [u32; 3] },
 }
 
@@ -140,8 +140,11 @@ impl Batch {
                     Happening::BarrierArrived { lanes, number, waits, threads, live }
                 }
                 Told::BarrierCompleted { block, number } => Happening::BarrierCompleted { block, number },
+                Told::BarrierPassed { block, number, place, warps } => {
+                    let masks = taken(&mut masks, warps);
+                    Happening::BarrierPassed { block, number, place, masks }
+                }
                 Told::Swapped(lanes) => Happening::Swapped(lanes),
-                Told::Exited(lanes) => Happening::Exited(lanes),
                 Told::BlockDone { block } => Happening::BlockDone { block },
             };
             detectors.happening(launch, &happening);
@@ -260,8 +263,17 @@ impl Queue {
                 Told::BarrierArrived { lanes, number, waits, threads, live }
             }
             Happening::BarrierCompleted { block, number } => Told::BarrierCompleted { block, number },
+            Happening::BarrierPassed { block, number, place, masks } => {
+                self.tell(|batch| {
+                    batch.masks.extend(masks);
+                    let warps = masks.len();
+                    batch.told.push((launch, Told::BarrierPassed { block, number, place, warps }));
+                });
+                return true;
+            }
             Happening::Swapped(lanes) => Told::Swapped(lanes),
-            Happening::Exited(lanes) => Told::Exited(lanes),
+            // That only locks look at, which have no queue.
+            Happening::Exited(_) => return true,
             Happening::BlockDone { block } => Told::BlockDone { block },
             _ => return false,
         };

@@ -67,14 +67,18 @@ impl Checker<'_> {
             if writes {
                 extra.polls.clear();
             }
-            extra.strong_writes.iter().for_each(|entry| self.compare_strong(entry, &extra, by));
-            if by.site.is_strong() && by.site.scope < Scope::Gpu {
+            // Those of one kind are morally strong among themselves.
+            let alike = extra.kind.is_some() && extra.kind == kind_of(by);
+            if !alike {
+                extra.strong_writes.iter().for_each(|entry| self.compare_strong(entry, &extra, by));
+            }
+            if !alike && by.site.is_strong() && by.site.scope < Scope::Gpu {
                 let behind = extra.behind.iter().filter(|(_, wrote)| *wrote || writes);
                 let unseen =
                     behind.filter(|(entry, wrote)| !wrote || !extra.has_observers(entry, by, self.sites));
                 unseen.for_each(|(entry, wrote)| self.compare(entry, *wrote, by));
             }
-            if writes {
+            if writes && !alike {
                 extra.strong_reads.iter().for_each(|entry| self.compare(entry, false, by));
             }
             *self.extras.get_mut(cell.extra) = extra;
@@ -174,9 +178,7 @@ impl Checker<'_> {
     pub(crate) fn remember_strong(&mut self, cell: &mut Cell, by: &Accessor<'_>, wrote: bool) {
         let sites = self.sites;
         let extra = self.extras.of(cell);
-        // Agents are through another proxy, and ranges of CTAs may have threads that do not share a scope.
-        let kind =
-            Some(Kind::of(by.site, by.home)).filter(|_| by.entry.is_of_threads() && by.proxied.is_none());
+        let kind = kind_of(by);
         let first = extra.strong_writes.is_empty() && extra.strong_reads.is_empty();
         extra.kind = kind.filter(|_| first || extra.kind == kind);
         let list = if wrote { &mut extra.strong_writes } else { &mut extra.strong_reads };
@@ -210,6 +212,12 @@ impl Checker<'_> {
             list.remove(0);
         }
     }
+}
+
+/// The kind of a strong operation. Agents are through another proxy, and ranges of CTAs may have threads that do not share a scope.
+fn kind_of(by: &Accessor<'_>) -> Option<Kind> {
+    let strong = by.site.is_strong() && by.entry.is_of_threads() && by.proxied.is_none();
+    strong.then(|| Kind::of(by.site, by.home))
 }
 
 /// Whether both are parts of one asynchronous copy.

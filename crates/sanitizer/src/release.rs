@@ -1,8 +1,8 @@
 //! What a location carries for those who acquire: release patterns by scope (PTX ISA, "Release and Acquire Patterns").
 //!
 //! A release pattern synchronises with an acquire pattern if the scope of each contains the thread of the other. So what
-//! was released is kept three times: by the releaser's CTA, for acquires of `.cta` scope; by its cluster, if the
-//! release's scope is that or wider; and for all of the device, if it is `.gpu` or `.sys`.
+//! was released is kept by the releaser's CTA and scope; and what was released at `.gpu` or `.sys` scope once more, together,
+//! for acquires of such a scope.
 
 use crate::knowledge::Knowledge;
 use crate::shadow::Location;
@@ -30,32 +30,36 @@ impl Home {
 }
 
 /// What was released to a location, or to a phase of a barrier.
+///
+/// Whoever releases to what others hold copies it first, and counters of a grid's barrier carry a part of each CTA: so most parts
+/// stand in a list that copies share, and the latest beside it until there are enough of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Released {
-    ctas: Vec<Part>,
-    clusters: Vec<Part>,
+    /// In the order of their keys.
+    settled: Arc<Vec<Part>>,
+    latest: Vec<Part>,
+    /// What was released to the device.
     device: Option<Knowledge>,
+    /// Whether something was not.
+    narrow: bool,
 }
 
-/// What threads of a CTA or of a cluster have released.
+/// What threads of a CTA have released at a scope.
 #[derive(Clone, Debug)]
 struct Part {
-    /// The number of the CTA or cluster.
-    of: u32,
+    home: Home,
+    scope: Scope,
     knowledge: Knowledge,
-    /// Whether all of it was released to the device, too.
-    wide: bool,
 }
 
-fn add(list: &mut Vec<Part>, of: u32, knowledge: &Knowledge, wide: bool) {
-    match list.iter_mut().find(|part| part.of == of) {
-        Some(part) => {
-            part.knowledge.join(knowledge);
-            part.wide &= wide;
-        }
-        None => list.push(Part { of, knowledge: knowledge.clone(), wide }),
+impl Part {
+    fn key(&self) -> (u32, Scope) {
+        (self.home.cta, self.scope)
     }
 }
+
+/// Parts that stand beside those that copies share, at most.
+const LATEST: usize = 16;
 
 impl Released {
     /// What a write without a release carries.
@@ -65,46 +69,62 @@ impl Released {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.ctas.is_empty()
+        self.settled.is_empty() && self.latest.is_empty()
     }
 
     /// A thread releases what it knows.
     pub(crate) fn release(&mut self, home: Home, scope: Scope, knowledge: &Knowledge) {
-        let wide = scope >= Scope::Gpu;
-        add(&mut self.ctas, home.cta, knowledge, wide);
-        if scope >= Scope::Cluster {
-            add(&mut self.clusters, home.cluster, knowledge, wide);
+        // Threads of the device and those of the system are the same here.
+        let scope = scope.min(Scope::Gpu);
+        let new = Part { home, scope, knowledge: knowledge.clone() };
+        match self.latest.iter_mut().find(|part| part.key() == new.key()) {
+            Some(part) => part.knowledge.join(knowledge),
+            None => self.latest.push(new),
         }
-        if wide {
-            match &mut self.device {
-                Some(known) => known.join(knowledge),
-                None => self.device = Some(knowledge.clone()),
+        if self.latest.len() > LATEST {
+            self.settle();
+        }
+        match (&mut self.device, scope) {
+            (_, Scope::Cta | Scope::Cluster) => self.narrow = true,
+            (Some(known), _) => known.join(knowledge),
+            (device, _) => *device = Some(knowledge.clone()),
+        }
+    }
+
+    /// The latest parts are shared from now on.
+    fn settle(&mut self) {
+        let settled = Arc::make_mut(&mut self.settled);
+        for part in self.latest.drain(..) {
+            match settled.binary_search_by_key(&part.key(), Part::key) {
+                Ok(at) => settled[at].knowledge.join(&part.knowledge),
+                Err(at) => settled.insert(at, part),
             }
         }
+    }
+
+    /// What was released to a thread that acquires at a scope, but for what was released to the device and is for it.
+    fn parts(&self, home: Home, scope: Scope) -> impl Iterator<Item = &Part> {
+        let all = self.settled.iter().chain(&self.latest);
+        let wide = scope >= Scope::Gpu;
+        // Mostly there is nothing else.
+        let all = all.take(if wide && !self.narrow { 0 } else { usize::MAX });
+        all.filter(move |part| {
+            !(wide && part.scope >= Scope::Gpu)
+                && part.home.shares(home, NEWEST.common_scope(part.scope, scope))
+        })
     }
 
     /// Whether something was released to a thread that acquires at a scope.
     pub(crate) fn reaches(&self, home: Home, scope: Scope) -> bool {
-        self.ctas.iter().any(|part| part.of == home.cta)
-            || scope >= Scope::Cluster && self.clusters.iter().any(|part| part.of == home.cluster)
-            || scope >= Scope::Gpu && self.device.is_some()
+        scope >= Scope::Gpu && self.device.is_some() || self.parts(home, scope).next().is_some()
     }
 
     /// A thread learns what was released to it.
     pub(crate) fn acquire(&self, home: Home, scope: Scope, into: &mut Knowledge) {
-        let wide = scope >= Scope::Gpu;
-        let mut learn = |list: &[Part], of| {
-            if let Some(part) = list.iter().find(|part| part.of == of && !(wide && part.wide)) {
-                into.join(&part.knowledge);
-            }
-        };
-        learn(&self.ctas, home.cta);
-        if scope >= Scope::Cluster {
-            learn(&self.clusters, home.cluster);
-        }
-        if wide && let Some(device) = &self.device {
+        if let Some(device) = self.device.as_ref().filter(|_| scope >= Scope::Gpu) {
             into.join(device);
         }
+        self.parts(home, scope).for_each(|part| into.join(&part.knowledge));
     }
 }
 

@@ -67,6 +67,12 @@ impl Pattern {
         self.entry.lanes.unbounded_shl((byte >> self.shift) as u32)
     }
 
+    /// The entry of all lanes that it says anything of.
+    pub(crate) fn of_all_bytes(&self) -> Entry {
+        let bytes = (0..ROW).step_by(1 << self.shift.min(ROW.trailing_zeros() as u8));
+        Entry { lanes: bytes.fold(0, |lanes, byte| lanes | self.lanes_of(byte)), ..self.entry }
+    }
+
     /// The entry of a byte.
     pub(crate) fn at(&self, byte: u64) -> Entry {
         match self.words >> (byte / GRANULE) & 1 {

@@ -1,5 +1,6 @@
 //! The lanes of a warp's access, put together into runs.
 
+use crate::places::{HALF, narrow_steps, wide_steps};
 use crate::row::{Pattern, ROW, is_aligned};
 use machine::observe::PackAddresses;
 
@@ -96,53 +97,6 @@ pub(crate) struct Scattered {
     low_as_high: bool,
 }
 
-/// Whether the addresses of half a warp are all the same, or each so many bytes behind the one before. They are given side
-/// by side in words, `[u64; N]`, of which the first is `first` and each next one greater by a step.
-#[inline(always)]
-fn are_steps<const N: usize>(words: [u64; N], first: u64, step: u64) -> bool {
-    let (mut differs, mut expected) = (0, first);
-    for word in words {
-        differs |= word ^ expected;
-        expected = expected.wrapping_add(step);
-    }
-    differs == 0
-}
-
-/// What half a warp looks like, of 32 bits an address: two of them stand in a word.
-#[inline(always)]
-fn narrow_shape(lanes: &[u32; 16], bytes: u32) -> (bool, bool) {
-    let two = |first: u32, second: u32| u64::from(first) | u64::from(second) << 32;
-    let words = || {
-        let mut words = [0; 8];
-        for (word, pair) in words.iter_mut().zip(lanes.as_chunks::<2>().0) {
-            *word = two(pair[0], pair[1]);
-        }
-        words
-    };
-    let first = lanes[0];
-    match lanes[15].wrapping_sub(first) {
-        0 => (are_steps(words(), two(first, first), 0), false),
-        // If the sum goes beyond 32 bits, this says no where yes were right, which is no harm.
-        reach if reach == bytes.wrapping_mul(15) => {
-            let begin = two(first, first.wrapping_add(bytes));
-            (false, are_steps(words(), begin, two(2 * bytes, 2 * bytes)))
-        }
-        _ => (false, false),
-    }
-}
-
-#[inline(always)]
-fn wide_shape(lanes: &[u64; 16], bytes: u64) -> (bool, bool) {
-    match lanes[15].wrapping_sub(lanes[0]) {
-        0 => (are_steps(*lanes, lanes[0], 0), false),
-        reach if reach == 15 * bytes => (false, are_steps(*lanes, lanes[0], bytes)),
-        _ => (false, false),
-    }
-}
-
-/// Whether those of each half of a warp are all the same, or each behind the one before.
-type Shapes = [(bool, bool); 2];
-
 /// The runs of a whole warp of a pack, if it has a simple pattern.
 #[inline(always)]
 pub(crate) fn half_warps_of(
@@ -151,43 +105,54 @@ pub(crate) fn half_warps_of(
     bytes: u64,
     together: bool,
 ) -> HalfWarps {
-    let (ends, shapes): ([u64; 2], Shapes) = match *addresses {
-        PackAddresses::Uniform(address) => ([address; 2], [(true, false); 2]),
+    let simple = |step: u64| step == bytes || step == 0 && together;
+    let (ends, step) = match *addresses {
+        PackAddresses::Uniform(address) => ([address; 2], Some(0)),
         PackAddresses::Narrow(planes, offset) => {
             let lanes = &planes[warp].0;
-            let ends = [lanes[0], lanes[16]].map(|address| u64::from(address.wrapping_add(offset)));
-            (ends, [0, 1].map(|half| narrow_shape(&lanes.as_chunks().0[half], bytes as u32)))
+            let ends = [lanes[0], lanes[HALF]].map(|address| address.wrapping_add(offset));
+            let (reach, step) = (HALF as u32 * bytes as u32, lanes[1].wrapping_sub(lanes[0]));
+            let goes_round = ends[0].checked_add(reach).is_none() || ends[1].checked_add(reach).is_none();
+            let step = if simple(step.into()) && !goes_round { narrow_steps(lanes) } else { None };
+            (ends.map(u64::from), step.map(u64::from))
         }
         PackAddresses::Wide(planes, offset) => {
             let lanes = &planes[warp].0;
-            let ends = [lanes[0], lanes[16]].map(|address| address.wrapping_add(offset));
-            (ends, [0, 1].map(|half| wide_shape(&lanes.as_chunks().0[half], bytes)))
+            let step = lanes[1].wrapping_sub(lanes[0]);
+            let ends = [lanes[0], lanes[HALF]].map(|address| address.wrapping_add(offset));
+            (ends, if simple(step) { wide_steps(lanes) } else { None })
         }
     };
-    of_halves(ends, shapes, bytes, together)
+    match step {
+        Some(step) if simple(step) => of_halves(ends, step != 0, bytes, together),
+        _ => HalfWarps::default(),
+    }
 }
 
-/// Runs of a whole warp, from where each half begins and what it looks like.
+/// Runs of a whole warp, from where each half begins and whether lanes access one element after the other, or the same.
 #[inline(always)]
-fn of_halves(
-    addresses @ [low, high]: [u64; 2],
-    [(low_same, low_rises), (high_same, high_rises)]: Shapes,
-    bytes: u64,
-    together: bool,
-) -> HalfWarps {
+fn of_halves(addresses @ [low, high]: [u64; 2], rise: bool, bytes: u64, together: bool) -> HalfWarps {
     let equal = together && low == high;
-    let (runs, count, lanes) = if together && low_same && high_same {
+    let (runs, count, lanes) = if !rise {
         if equal { (1, 1, [!0; 2]) } else { (2, 1, [0xffff, 0xffff_0000]) }
-    } else if low_rises && high_rises {
+    } else {
         match low.wrapping_add(16 * bytes) == high {
             true => (1, 32, [1, 0]),
             false if equal => (1, 16, [0x0001_0001, 0]),
             false => (2, 16, [1, 0x0001_0000]),
         }
-    } else {
-        (0, 0, [0; 2])
     };
     HalfWarps { runs, count, addresses, lanes }
+}
+
+/// The address of a lane of a warp.
+#[inline(always)]
+pub(crate) fn address_of(addresses: &PackAddresses<'_>, warp: usize, lane: usize) -> u64 {
+    match *addresses {
+        PackAddresses::Uniform(address) => address,
+        PackAddresses::Narrow(planes, offset) => planes[warp].0[lane].wrapping_add(offset).into(),
+        PackAddresses::Wide(planes, offset) => planes[warp].0[lane].wrapping_add(offset),
+    }
 }
 
 /// Whether the accesses of two warps are the same.

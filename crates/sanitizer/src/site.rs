@@ -10,6 +10,7 @@ use ptx::isa::{
     Proxy, Slot,
 };
 use ptx::module::{FuncId, Module};
+use ptx::types::StateSpace;
 use std::sync::Arc;
 
 /// An instruction of a loaded module: its index in [`Sites`].
@@ -116,6 +117,8 @@ pub(crate) struct Site {
     pub(crate) seen: bool,
     /// Whether it is a compare-and-swap or an exchange.
     pub(crate) exchanges: bool,
+    /// Whether it accesses memory of its threads' own, or the kernel's parameters, by its text.
+    pub(crate) own: bool,
     /// Bytes of an element: vectors are accesses of their elements.
     pub(crate) element: u32,
     /// The module, function and index.
@@ -130,6 +133,9 @@ impl Site {
         self.strong
     }
 }
+
+/// State spaces that nobody else accesses, or nobody writes.
+const OWN: [StateSpace; 3] = [StateSpace::Local, StateSpace::ParamEntry, StateSpace::ParamFunc];
 
 fn scope_of(opcode: &Opcode) -> Scope {
     let volatile = opcode.order() == Some(isa::Order::Volatile);
@@ -248,6 +254,7 @@ impl Default for Sites {
             acquires: false,
             seen: true,
             exchanges: false,
+            own: false,
             element: 1,
             module: DRIVER,
             function: FuncId(0),
@@ -282,6 +289,7 @@ impl Sites {
                     || effects.groups.is_some()
                     || effects.memory.iter().any(|effect| by_another(effect.proxy));
                 let reduces = effects.memory.iter().any(|effect| effect.access == isa::Access::Reduce);
+                let mut spaces = (0..opcode.data().operands.len()).filter_map(|i| opcode.operand_space(i));
                 self.sites.push(Site {
                     action,
                     order,
@@ -291,6 +299,7 @@ impl Sites {
                     acquires: if fence { NEWEST.fence_acquires(order) } else { NEWEST.read_acquires(order) },
                     seen: NEWEST.read_is_seen(!reduces),
                     exchanges: opcode.has(Modifier::Cas) || opcode.has(Modifier::Exch),
+                    own: spaces.any(|space| OWN.contains(&space)),
                     element: opcode.ty(Slot::Type).map_or(16, |ty| ty.bytes()).max(1),
                     module: number,
                     function: FuncId(index as u32),

@@ -85,8 +85,6 @@ pub(crate) struct Swap {
 #[derive(Clone, Debug)]
 pub(crate) struct Warp {
     pub(crate) groups: Vec<Group>,
-    /// Lanes that have exited.
-    pub(crate) exited: u32,
     /// Ends of groups, by what they are of.
     pub(crate) commits: [Commits; 3],
     /// The CTA barrier that it waited at last, and when.
@@ -117,7 +115,6 @@ impl Warp {
         let group = Group { mask: !0, knowledge: knowledge.clone(), fences: None, seen: Vec::new() };
         Self {
             groups: vec![group],
-            exited: 0,
             commits: Default::default(),
             barrier: None,
             failures: [None; 2],
@@ -140,7 +137,7 @@ impl Warp {
             commits.last.clear();
             commits.forgotten = (0, 0);
         }
-        (self.exited, self.barrier, self.failures, self.swap) = (0, None, [None; 2], None);
+        (self.barrier, self.failures, self.swap) = (None, [None; 2], None);
         self.source.clear();
         self.products = Products::default();
     }
@@ -292,62 +289,89 @@ pub(crate) const WARPS: usize = AGENTS as usize;
 /// The agents of `cp.async` have numbers from [`AGENTS`] on, one a warp. Those of bulk copies follow.
 const BULK_AGENTS: u16 = AGENTS + 32;
 
-/// The CTAs that have not exited, by number. Those that have keep their memory for the next ones.
+/// The CTAs that have not exited. Those that have keep their memory for the next ones.
 #[derive(Default)]
 pub(crate) struct Blocks {
-    all: FxHashMap<u32, Block>,
-    spare: Vec<Block>,
+    all: Vec<Block>,
+    /// By number.
+    places: FxHashMap<u32, usize>,
+    /// The number and the place of that which was asked for last.
+    latest: Option<(u32, usize)>,
+    spare: Vec<usize>,
 }
 
 /// CTAs whose memory is kept, at most.
 const SPARE: usize = 8;
 
 impl Blocks {
-    pub(crate) fn get(&self, cta: u32) -> Option<&Block> {
-        self.all.get(&cta)
+    #[inline(always)]
+    fn place(&self, cta: u32) -> Option<usize> {
+        match self.latest {
+            Some((latest, place)) if latest == cta => Some(place),
+            _ => self.places.get(&cta).copied(),
+        }
     }
 
+    #[inline(always)]
+    pub(crate) fn get(&self, cta: u32) -> Option<&Block> {
+        self.place(cta).map(|place| &self.all[place])
+    }
+
+    #[inline(always)]
     pub(crate) fn get_mut(&mut self, cta: u32) -> Option<&mut Block> {
-        self.all.get_mut(&cta)
+        let place = self.place(cta)?;
+        self.latest = Some((cta, place));
+        Some(&mut self.all[place])
     }
 
     /// One of a launch.
     #[inline(always)]
     pub(crate) fn of(&mut self, home: Home, launch: &Launch) -> &mut Block {
-        self.all.entry(home.cta).or_insert_with(|| begun(&mut self.spare, home, launch))
+        let place = self.place(home.cta).unwrap_or_else(|| self.begin(home, launch));
+        self.latest = Some((home.cta, place));
+        &mut self.all[place]
     }
 
     /// One of which only the number is known; its launch must be under way.
     #[inline(always)]
     pub(crate) fn of_number(&mut self, cta: u32, launches: &[Launch]) -> &mut Block {
-        self.all.entry(cta).or_insert_with(|| {
+        let place = self.place(cta).unwrap_or_else(|| {
             let at = launches.partition_point(|launch| launch.first <= cta).saturating_sub(1);
             let launch = &launches[at];
-            begun(&mut self.spare, launch.home(launch.block_of(cta)), launch)
-        })
+            self.begin(launch.home(launch.block_of(cta)), launch)
+        });
+        self.latest = Some((cta, place));
+        &mut self.all[place]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, home: Home, launch: &Launch) -> usize {
+        let place = self.spare.pop().unwrap_or_else(|| {
+            self.all.push(Block::new(home));
+            self.all.len() - 1
+        });
+        self.all[place].begin(home, launch);
+        self.places.insert(home.cta, place);
+        place
     }
 
     /// The numbers of some.
     pub(crate) fn among(&self, first: u32, count: u32) -> Vec<u32> {
-        self.all.keys().copied().filter(|&cta| cta >= first && cta - first < count).collect()
+        self.places.keys().copied().filter(|&cta| cta >= first && cta - first < count).collect()
     }
 
     /// One is over, and takes what its rows have out of use.
     pub(crate) fn end(&mut self, cta: u32, release: impl FnMut(&mut Row)) {
-        let Some(mut block) = self.all.remove(&cta) else { return };
+        self.latest = None;
+        let Some(place) = self.places.remove(&cta) else { return };
+        let block = &mut self.all[place];
         block.shared.iter_mut().for_each(release);
-        if self.spare.len() < SPARE {
-            self.spare.push(block);
+        if self.spare.len() >= SPARE {
+            *block = Block::new(block.home);
         }
+        self.spare.push(place);
     }
-}
-
-#[cold]
-#[inline(never)]
-fn begun(spare: &mut Vec<Block>, home: Home, launch: &Launch) -> Block {
-    let mut block = spare.pop().unwrap_or_else(|| Block::new(home));
-    block.begin(home, launch);
-    block
 }
 
 impl Block {

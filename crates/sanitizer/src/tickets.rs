@@ -12,23 +12,32 @@ use ptx::isa::Order;
 use ptx::module::{AddressBase, FuncId, Module, RegId};
 use rustc_hash::FxHashSet;
 
-/// The instructions of a function that draw tickets, in ascending order.
-pub(crate) fn draws(module: &Module, function: FuncId) -> Vec<u32> {
+/// How far apart two tickets are that are drawn one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    One,
+    /// What a register says.
+    Unknown,
+}
+
+/// The instructions of a function that draw tickets, in ascending order, and the step of each.
+pub(crate) fn draws(module: &Module, function: FuncId) -> Vec<(u32, Step)> {
     let Some(body) = &module.functions[function.index()].body else { return Vec::new() };
     let Some(function) = Function::lower(module, function) else { return Vec::new() };
     let instructions = || (0..body.instructions.len() as u32).filter_map(|index| function.instruction(index));
-    let drawn = |index: &u32| {
-        let instruction = function.instruction(*index);
-        instruction.and_then(drawn_by).is_some_and(|ticket| is_ticket(ticket, instructions))
+    let drawn = |index: u32| {
+        let (ticket, step) = function.instruction(index).and_then(drawn_by)?;
+        is_ticket(ticket, instructions).then_some((index, step))
     };
-    (0..body.instructions.len() as u32).filter(drawn).collect()
+    (0..body.instructions.len() as u32).filter_map(drawn).collect()
 }
 
 /// Where the number goes, if an instruction may draw a ticket.
-fn drawn_by(instruction: &Instruction) -> Option<RegId> {
+fn drawn_by(instruction: &Instruction) -> Option<(RegId, Step)> {
     let Op::Atom(atom) = &instruction.op else { return None };
     let draws = atom.op == AtomOp::Add && instruction.guard.is_none();
-    atom.d.0.filter(|_| draws)
+    let step = if atom.b == Value::Constant(1) { Step::One } else { Step::Unknown };
+    atom.d.0.filter(|_| draws).map(|ticket| (ticket, step))
 }
 
 /// Whether the number in a register is nothing but a ticket.

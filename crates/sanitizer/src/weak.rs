@@ -102,8 +102,11 @@ impl Detector {
                     false => HalfWarps::default(),
                 };
                 let mut scattered = None;
-                // What one page of listed reads has, all of the warp's are tried for.
                 let lists = loads && matches!(access.space, SpaceKind::Global) && locks.is_none();
+                if lists && half_warps.runs > 0 && global.list_runs(&half_warps, bytes, clock, by) {
+                    continue;
+                }
+                // What one page of listed reads has, all of the warp's are tried for.
                 let listed = |at: usize| global.is_listed(Global::page_of(half_warps.element(at).1));
                 if lists && half_warps.runs > 0 && global.lists() && (0..half_warps.runs).all(listed) {
                     let addresses = access.addresses.lanes(first);

@@ -38,8 +38,8 @@ pub(crate) struct Grid<'a> {
     pub(crate) block: [u32; 3],
     /// `%tid` in each dimension, a plane for each warp of a CTA.
     pub(crate) tid: [Vec<[u32; LANES]>; 3],
-    /// Whether threads of a pack that all stand at a CTA barrier need not wait: a CTA is one pack, all its barriers are
-    /// for all its threads, and nobody observes them.
+    /// Whether threads of a pack that all stand at a CTA barrier need not wait: a CTA is one pack, and all its barriers are
+    /// for all its threads.
     pub(crate) packs_pass_barriers: bool,
     /// CTAs of a cluster; one if nobody asked for more.
     pub(crate) cluster: [u32; 3],

@@ -59,6 +59,17 @@ impl Exec<'_> {
         self.tell_access(pc, (warp, 1 << lane), &[address; LANES], bytes, access);
     }
 
+    /// Tells the observer, if there is one, that the active lanes pass a barrier, which all that their CTA has left are.
+    #[inline(always)]
+    pub(crate) fn tell_passed(&self, pc: u32, number: usize) {
+        if let Some(observer) = self.grid.observer {
+            let origin = self.grid.image.origins[pc as usize];
+            let (block, place) = (self.threads.ctaid, (origin.function, origin.instruction));
+            let masks = &self.mask[..self.warps];
+            observer.happening(&Happening::BarrierPassed { block, number, place, masks });
+        }
+    }
+
     /// Tells the observer, if there is one, what happens.
     #[inline(always)]
     pub(crate) fn tell<'h>(&self, happening: impl FnOnce(&Self) -> Happening<'h>) {

@@ -57,8 +57,8 @@ impl Level {
     }
 }
 
-/// What is compiled for each level, beside operations ([`crate::ops::body`]).
-pub(crate) trait Work {
+/// What is compiled for each level, beside operations (`ops::body`).
+pub trait Work {
     /// What comes of it.
     type Output;
     /// Does it.
@@ -66,7 +66,7 @@ pub(crate) trait Work {
 }
 
 /// Does it with the vectors of this host.
-pub(crate) fn on_host<W: Work>(work: W) -> W::Output {
+pub fn on_host<W: Work>(work: W) -> W::Output {
     match Level::detect() {
         Level::Baseline => work.run::<Baseline>(),
         #[cfg(target_arch = "x86_64")]

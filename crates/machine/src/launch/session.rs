@@ -156,7 +156,7 @@ impl Session<'_> {
             grid: shape.grid,
             block: launch.block,
             tid: thread_numbers(launch.block, packs * image.warps),
-            packs_pass_barriers: packs == 1 && observer.is_none() && image.barriers_are_whole(),
+            packs_pass_barriers: packs == 1 && image.barriers_are_whole(),
             cluster: shape.cluster.unwrap_or([1; 3]),
             unclaimed: Unclaimed::new(if first { options.first_cluster } else { 0 }, shape.clusters()),
             explicit_cluster: shape.cluster.is_some(),

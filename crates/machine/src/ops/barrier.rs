@@ -21,14 +21,16 @@ impl Reduction {
 /// Lets the active lanes of a pack pass a barrier, if they are all that its CTA has
 /// ([`Grid::packs_pass_barriers`](crate::exec::Grid)). `false` if the CTA must count them.
 #[inline]
-pub(crate) fn pass(x: &mut Exec<'_>, site: &BarrierSite) -> bool {
+pub(crate) fn pass(x: &mut Exec<'_>, site: &BarrierSite, pc: u32) -> bool {
     if !x.grid.packs_pass_barriers || x.mask != x.threads.live {
         return false;
     }
     let Source::Scalar(number) = site.barrier.source() else { return false };
-    if x.files.s[number.index()] as u32 as usize >= BARRIERS {
+    let number = x.files.s[number.index()] as u32 as usize;
+    if number >= BARRIERS {
         return false;
     }
+    x.tell_passed(pc, number);
     if let BarrierKind::Reduce { op, .. } = site.kind {
         let (held, voted) = votes(&x.files, site.kind, &x.mask);
         store_reduction(&mut x.files, &x.mask, site.kind, op.result(held, voted));

@@ -121,7 +121,7 @@ pub(crate) fn barrier(x: &mut Exec<'_>, op: &Barrier, pc: u32) -> u32 {
     x.tick(op.run.0);
     x.communicated = true;
     let grid = x.grid;
-    match super::barrier::pass(x, grid.image.site(op.site)) {
+    match super::barrier::pass(x, grid.image.site(op.site), pc) {
         true => go(x, pc + 1),
         false => event::BARRIER,
     }
