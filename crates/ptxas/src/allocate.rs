@@ -128,6 +128,26 @@ pub fn allocate(
     if without.is_empty() { Ok(Allocation(places)) } else { Err(Shortage::General(without)) }
 }
 
+/// How many general registers have a value at each line that matters there or later.
+pub(crate) fn in_use(code: &Code) -> Vec<u32> {
+    let mut change = vec![0i64; code.lines.len() + 1];
+    for (range, info) in ranges(code).iter().zip(&code.registers) {
+        if let (Some(range), Class::General(width)) = (range, info.class) {
+            change[range.start as usize / 2] += i64::from(width);
+            change[range.end as usize / 2 + 1] -= i64::from(width);
+        }
+    }
+    let mut now = 0;
+    change.truncate(code.lines.len());
+    change
+        .into_iter()
+        .map(|change| {
+            now += change;
+            u32::try_from(now).unwrap_or(0)
+        })
+        .collect()
+}
+
 /// A hardware register that is in use.
 #[derive(Clone, Copy, Debug)]
 struct Taken {

@@ -1,5 +1,6 @@
 //! Machine instructions over virtual registers: what selection makes, and allocation and scheduling read.
 
+use debug_info::Origin;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -212,7 +213,7 @@ impl fmt::Display for Shown<'_> {
 }
 
 /// A machine instruction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Instruction {
     /// The guard, and whether its opposite counts.
     pub guard: Option<(Reg, bool)>,
@@ -222,6 +223,10 @@ pub struct Instruction {
     pub operands: Vec<Operand>,
     /// How many operands are written.
     pub written: usize,
+    /// The PTX instruction that it is for; none, if it is for the kernel as a whole.
+    pub origin: Option<Origin>,
+    /// It moves a register to the frame or back, as there are too few.
+    pub spills: bool,
 }
 
 /// A line of code.
@@ -246,9 +251,16 @@ pub struct Code {
     pinned: HashSet<Reg>,
     /// Where a routine begins behind the kernel's own code, which has a frame of its own.
     routines: HashSet<Label>,
+    /// What [`push`](Code::push) writes instructions for.
+    origin: Option<Origin>,
 }
 
 impl Code {
+    /// What is written from now on is for another PTX instruction. Says for which it was before.
+    pub fn is_for(&mut self, origin: Option<Origin>) -> Option<Origin> {
+        std::mem::replace(&mut self.origin, origin)
+    }
+
     /// A new register.
     pub fn register(&mut self, class: Class, temporary: bool) -> Reg {
         self.registers.push(Info { class, temporary });
@@ -313,6 +325,8 @@ impl Code {
             name: name.into(),
             operands,
             written: count,
+            origin: self.origin,
+            spills: false,
         }));
     }
 
