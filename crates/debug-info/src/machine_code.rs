@@ -8,7 +8,7 @@
 //! | `.nv_debug_ptx_txt` | the PTX, a zero behind each line |
 //!
 //! Both tables are line programs of DWARF 2. One thing DWARF does not have: a row may name the row of its sequence that called it, and the
-//! function that was inlined there ([`INLINED_CALL`]). Rows of callers stand in front of those of what they call, at the same address.
+//! function that was inlined there, by an extended opcode. Rows of callers stand in front of those of what they call, at the same address.
 //! Addresses are relocations by the kernel's symbol.
 
 mod program;
@@ -25,16 +25,16 @@ const BYTES: u64 = 16;
 
 /// The extended opcode of line programs by which a row has a caller: the number of a row of its sequence from 1, or 0; a place in
 /// `.debug_str`.
-pub(crate) const INLINED_CALL: u8 = 0x90;
+const INLINED_CALL: u8 = 0x90;
 
-/// Sections of lines, by table.
+/// The tables by source and by PTX, and the PTX itself.
 pub const SOURCE_LINES: &str = ".debug_line";
 /// See the module.
 pub const PTX_LINES: &str = ".nv_debug_line_sass";
 /// See the module.
 pub const PTX_TEXT: &str = ".nv_debug_ptx_txt";
 /// See the module.
-pub const NAMES: &str = ".debug_str";
+const NAMES: &str = ".debug_str";
 
 /// An instruction of a module's PTX, which others were made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -74,11 +74,6 @@ impl LineTable {
         let behind = rows.partition_point(|(from, _)| *from <= address);
         rows.get(behind.checked_sub(1)?)?.1.as_ref()
     }
-
-    /// Whether it says nothing.
-    pub fn is_empty(&self) -> bool {
-        self.kernels.is_empty()
-    }
 }
 
 /// The paths of the files of a table.
