@@ -123,7 +123,8 @@ impl Modelling {
     fn code(&self, module: &LoadedModule, name: &str) -> Code {
         let checked = module.shared_module();
         let key = (Arc::as_ptr(checked) as usize, name.to_owned());
-        let (_, code) = &*lock(&self.code).entry(key).or_insert_with(|| {
+        let mut known = lock(&self.code);
+        let (_, code) = &*known.entry(key).or_insert_with(|| {
             let compiled = ptxas::compile_entries(checked, ptxas::Level::Overlapped, |it| it == name);
             let code = match compiled {
                 Ok(compiled) => {

@@ -9,7 +9,6 @@ mod inputs;
 use inputs::{Inputs, Placed, Signature};
 use ir::instruction::FieldValue;
 use ir::operand::Value;
-use machine::memory::Buffers;
 use machine::{Device, DeviceOptions, Launch, LaunchOptions, LoadedModule, Profile, SchedulerKind};
 use ptx::isa::SpecialRegister;
 use ptx::module::{Checked, FuncId, Module};
