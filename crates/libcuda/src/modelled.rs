@@ -101,7 +101,7 @@ impl Modelling {
             Ok((name.to_owned(), address))
         };
         let variables = program.variables().map(place).collect::<Result<BTreeMap<_, _>, String>>()?;
-        let memory = Overlay { below: device.memory(), written: Mutex::default() };
+        let memory = Overlay { below: device, written: Mutex::default() };
         let loaded =
             Loaded::with_variables(&program, &memory, variables).map_err(|error| error.to_string())?;
         if let Some(text) = loaded.not_executed(name).into_iter().next() {
@@ -188,13 +188,21 @@ struct Page {
     written: [bool; PAGE],
 }
 
-/// A memory as it is, with what is written on top of it and leaves it alone.
+/// Memory as kernels of a device see it, the host's with it, with what is written on top of it and leaves it alone.
 struct Overlay<'a> {
-    below: &'a (dyn Buffers + Sync),
+    below: &'a machine::Device,
     written: Mutex<HashMap<u64, Box<Page>>>,
 }
 
 impl Overlay<'_> {
+    /// What is below.
+    fn there(&self, address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
+        match self.below.read(address, into) {
+            true => Ok(()),
+            false => Err(MemoryError::NotAllocated { address, bytes: into.len() as u64 }),
+        }
+    }
+
     /// The pages that a range touches, with where it lies in each.
     fn pages(address: u64, bytes: usize) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
         let mut done = 0;
@@ -220,7 +228,7 @@ impl Buffers for Overlay<'_> {
 
     fn write(&self, address: u64, from: &[u8]) -> Result<(), MemoryError> {
         // What is no memory below is none here.
-        self.below.read(address, &mut vec![0; from.len()])?;
+        self.there(address, &mut vec![0; from.len()])?;
         let mut written = lock(&self.written);
         for (page, at, range) in Self::pages(address, from.len()) {
             let empty = || Box::new(Page { bytes: [0; PAGE], written: [false; PAGE] });
@@ -233,7 +241,7 @@ impl Buffers for Overlay<'_> {
     }
 
     fn read(&self, address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
-        self.below.read(address, into)?;
+        self.there(address, into)?;
         let written = lock(&self.written);
         if written.is_empty() {
             return Ok(());
@@ -266,7 +274,7 @@ mod tests {
         let base = device.memory().allocate(1024).expect("room");
         let first: Vec<u8> = (0..1024).map(|at| at as u8).collect();
         device.memory().write(base, &first).expect("it is there");
-        let overlay = Overlay { below: device.memory(), written: Mutex::default() };
+        let overlay = Overlay { below: &device, written: Mutex::default() };
         // Over the edges of two pages.
         overlay.write(base + 200, &[0xaa; 400]).expect("it is there");
         let mut expected = first.clone();
