@@ -24,7 +24,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-sass", &["warploom-sass-table"]),
     ("warploom-sass-learn", &["warploom-cubin", "warploom-sass", "warploom-sass-table"]),
     ("warploom-cuasm", &["warploom-cubin", "warploom-ptx", "warploom-sass"]),
-    ("warploom-ptxas", &["warploom-cuasm", "warploom-ir", "warploom-numerics", "warploom-ptx"]),
+    (
+        "warploom-ptxas",
+        &["warploom-cuasm", "warploom-debug-info", "warploom-ir", "warploom-numerics", "warploom-ptx"],
+    ),
     (
         "warploom-sass-machine",
         &["warploom-cubin", "warploom-ir", "warploom-machine", "warploom-numerics", "warploom-sass"],
@@ -95,7 +98,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "warploom-driver",
             "warploom-jit",
             "warploom-machine",
+            "warploom-ptx",
+            "warploom-ptxas",
             "warploom-sanitizer",
+            "warploom-sass-machine",
+            "warploom-sim",
         ],
     ),
     (

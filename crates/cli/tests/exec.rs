@@ -70,6 +70,26 @@ fn the_program_ends_as_it_ends() {
     assert_eq!(signal.status.signal(), Some(15));
 }
 
+/// What the driver writes becomes a table behind the program, which ends as it ends.
+#[test]
+fn a_table_of_kernels_follows_a_program_in_the_model() {
+    let folder = libraries();
+    let script = "echo \"in $WARPLOOM_SIM\"; \
+        echo '{\"kernel\":\"_Z3addPf\",\"why\":\"it has a texture\"}' >> $WARPLOOM_SIM_REPORT; exit 3";
+    let output = warploom(folder.path(), &["exec", "--sim=h200", "--", "sh", "-c", script]);
+    assert_eq!((output.status.code(), said(&output).as_str()), (Some(3), "in h200\n"));
+    assert!(
+        warned(&output).contains("not modelled: 1 launch of add(float*): it has a texture"),
+        "{}",
+        warned(&output)
+    );
+    let nothing = warploom(folder.path(), &["exec", "--sim", "--", "true"]);
+    assert_eq!(nothing.status.code(), Some(0));
+    assert!(warned(&nothing).contains("launched no kernel"), "{}", warned(&nothing));
+    let unknown = warploom(folder.path(), &["exec", "--sim=h1", "--", "true"]);
+    assert_eq!(unknown.status.code(), Some(2));
+}
+
 #[test]
 fn the_program_finds_libraries_and_devices() {
     let folder = libraries();

@@ -141,3 +141,51 @@ fn machine_code_for_other_devices_is_refused() {
     let good = input("run.in/add.ptx");
     assert!(refused(&["--sass", "-arch=sm_100", &good]).contains("for sm_90 alone"));
 }
+
+#[test]
+fn a_page_shows_what_became_of_each_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html").display().to_string();
+    let good = input("run.in/add.ptx");
+    let words = ["--sass", "-lineinfo", "-arch=sm_90", "--explain", &page, &good, "-o", "out"];
+    let output = ptxas(folder.path(), &words);
+    assert!(output.status.success(), "{output:?}");
+    let text = std::fs::read_to_string(&good).unwrap();
+    let line = 1 + text.lines().position(|line| line.contains("add.f32")).unwrap();
+    let page = std::fs::read_to_string(page).unwrap();
+    let rows: Vec<&str> = page.lines().filter(|row| row.contains(&format!("data-g=\"p{line}\""))).collect();
+    let [ptx, ir, code] = rows[..] else { panic!("{rows:?}") };
+    assert!(ptx.contains("add.f32") && ir.contains("add_float") && code.contains("FADD"), "{rows:?}");
+    let bytes = std::fs::read(folder.path().join("out")).unwrap();
+    let elf = Elf::parse(&bytes).unwrap();
+    assert!(elf.find(".nv_debug_line_sass").is_some() && elf.find(".debug_line").is_none());
+    assert!(refused(&["--explain", "page.html", &good]).contains("--sass"));
+}
+
+#[test]
+fn machine_code_is_compared_with_its_ptx() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = input("run.in/add.ptx");
+    let output = ptxas(folder.path(), &["--sass", "--verify", "-arch=sm_90", &good, "-o", "out"]);
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said, "ptxas info    : 'add' leaves the same memory as its PTX on 4 random inputs\n");
+    assert!(refused(&["--verify", &good]).contains("--sass"));
+}
+
+#[test]
+fn relocatable_machine_code_is_made_of_what_can_be_linked() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = input("run.in/add.ptx");
+    let output = ptxas(folder.path(), &["--sass", "-c", "-arch=sm_90", &good, "-o", "out"]);
+    assert!(output.status.success(), "{output:?}");
+    let elf = Elf::parse(&std::fs::read(folder.path().join("out")).unwrap()).unwrap();
+    assert_eq!((elf.header.kind, elf.segments.len()), (1, 0));
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n.const .u32 c = 3;\n.shared .u32 s;\n\
+                .visible .func f() { ret; }\n.func g() { ret; }\n.visible .entry k() { ret; }\n";
+    let said = refused(&["--sass", "-c", "-ias", text]);
+    for name in ["the variable `c`", "the variable `s`", "the function `f`"] {
+        assert!(said.contains(name), "{said}");
+    }
+    assert!(!said.contains("`g`"), "{said}");
+}

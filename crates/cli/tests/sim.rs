@@ -84,3 +84,46 @@ fn a_sample_of_a_uniform_grid_says_what_all_of_it_takes() {
     // A grid that has no more is whole.
     assert_eq!(sim(folder.path(), 8, &["--sample", "3"])["sampled_ctas"], Value::Null);
 }
+
+/// Each line has what the instructions have that were made for it: nothing is lost, and nothing is there twice.
+#[test]
+fn lines_have_what_their_instructions_have() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ptxas/tests/lines/squares.ptx");
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_warploom"))
+        .current_dir(folder.path())
+        .args(["sim", "--json", "--kernel", "squares", "--block", "64", "--html", "page.html"])
+        .arg(&file)
+        .args(["range:u32[64]", "64"])
+        .output()
+        .expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let cycles = |list: &str| -> u64 {
+        let lines = report[list].as_array().expect("a list").iter();
+        lines
+            .flat_map(|line| line["stalls"].as_object().expect("stalls").values())
+            .filter_map(Value::as_u64)
+            .sum()
+    };
+    assert!(cycles("lines") > 0);
+    assert_eq!([cycles("ptx_lines"), cycles("source_lines")], [cycles("lines"); 2]);
+    let text = fs::read_to_string(&file).expect("the kernel");
+    let number = |what: &str| 1 + text.lines().position(|line| line.contains(what)).expect("a line") as u64;
+    let found = |list: &str, holds: &dyn Fn(&Value) -> bool| {
+        let found = report[list].as_array().expect("a list").iter().find(|line| holds(line));
+        let line = found.unwrap_or_else(|| panic!("{report}"));
+        (line["warps"].as_u64(), line["threads"].as_u64())
+    };
+    // Two warps square, each by one instruction; so the inlined function has them, and not its caller.
+    let square = number("mul.lo.s32");
+    assert_eq!(found("ptx_lines", &|line| line["line"] == square), (Some(2), Some(64)));
+    let inlined = |line: &Value| line["file"] == "/src/square.h" && line["line"] == 3;
+    assert_eq!(found("source_lines", &inlined), (Some(2), Some(64)));
+    // In the page the three stand together.
+    let page = fs::read_to_string(folder.path().join("page.html")).expect("a page");
+    let group = format!("data-g=\"p{square}\"");
+    let rows: Vec<&str> = page.lines().filter(|line| line.contains(&group)).collect();
+    let [source, ptx, code] = rows[..] else { panic!("{rows:?}") };
+    assert!(source.contains("    3  ") && ptx.contains("mul.lo.s32") && code.contains("IMAD"), "{rows:?}");
+}

@@ -18,6 +18,7 @@
 //! | `types` | types, their names and sizes |
 //! | `location` | location expressions; virtual registers; address classes |
 //! | `dump` | every entry with its attributes, for people |
+//! | `machine_code` | lines of machine code, as cubins have them |
 //! | `write` | `.debug_line` and `.debug_frame` of the virtual machine; an ELF file of all |
 //!
 //! A producer writes `.debug_info` and what it refers to; `.debug_line` and `.debug_frame` are a back end's, and
@@ -27,6 +28,7 @@
 mod addresses;
 mod dump;
 pub mod location;
+pub mod machine_code;
 mod read;
 mod sections;
 pub mod types;
@@ -34,6 +36,7 @@ mod write;
 
 pub use addresses::{Addresses, INSTRUCTION_BYTES, Place};
 pub use dump::{Attribute, Entry};
+pub use machine_code::Origin;
 pub use read::{Declared, Scope, ScopeId, ScopeKind, Unit, Variable};
 pub use sections::Sections;
 pub use write::WriteError;

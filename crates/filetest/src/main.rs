@@ -75,7 +75,7 @@ fn files(given: &[PathBuf]) -> Vec<(PathBuf, PathBuf)> {
 
 fn run(arguments: &Arguments) -> Result<usize, String> {
     let level = if arguments.optimise == 0 { Level::Serial } else { Level::Overlapped };
-    let options = Options { level, max_registers: arguments.maxrregcount };
+    let options = Options { level, max_registers: arguments.maxrregcount, ..Options::default() };
     let files = files(&arguments.files);
     if files.is_empty() {
         return Err("no such files".into());

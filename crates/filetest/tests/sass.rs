@@ -25,7 +25,8 @@ const FAIL: [(&str, &str); 7] = [
 ];
 
 /// As few registers as a kernel is held to.
-const FEW: Options = Options { level: Level::Overlapped, max_registers: Some(24) };
+const FEW: Options =
+    Options { level: Level::Overlapped, max_registers: Some(24), lines: false, relocatable: false };
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -27,6 +27,7 @@
 //! | `shuffle` | which lane does a shuffle read |
 //! | `shape` | which values are equal, or a fixed step apart, in all lanes |
 //! | `shape/converged` | the same, and what is the same in a CTA or the grid, where lanes run together |
+//! | `pointers` | which parameters of a kernel are addresses |
 //! | `progress` | which functions wait for other threads, or part lanes that must meet |
 //! | `ssa` | which definition does a use read |
 //! | `pass` | what can be folded, shared or left out before an engine sees it |
@@ -54,6 +55,7 @@ mod lower;
 pub mod operand;
 mod parse;
 pub mod pass;
+pub mod pointers;
 mod print;
 pub mod progress;
 mod rounding;

@@ -7,7 +7,7 @@ use crate::engine::{MEMORY, Outcome};
 use machine::{Device, DeviceOptions, Profile};
 use ptx::diagnostic::Diagnostic;
 use ptx::source::Source;
-use ptxas::{Level, Options};
+use ptxas::Level;
 use sass_machine::{Launch, Loaded, Program};
 
 /// Machine instructions that a case may issue.
@@ -22,11 +22,7 @@ fn attempt(case: &Case) -> Result<Outcome, String> {
     let told = |wrong: &[Diagnostic]| wrong.first().map_or(String::new(), |first| first.message.clone());
     let source = Source::new("kernel.ptx", case.text.as_str());
     let (module, _) = ptx::compile(&source).into_result().map_err(|wrong| told(&wrong))?;
-    let compiled = match ptxas::compile_entries(
-        &module,
-        Options { level: Level::Overlapped, max_registers: None },
-        |_| true,
-    ) {
+    let compiled = match ptxas::compile_entries(&module, Level::Overlapped, |_| true) {
         Ok(compiled) => compiled,
         // What cannot be assembled is a mistake; what is refused has its place in the PTX.
         Err(wrong) if wrong.iter().any(|one| one.code == ptxas::codes::INTERNAL) => return Err(told(&wrong)),

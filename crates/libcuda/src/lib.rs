@@ -9,6 +9,7 @@
 //! | `state` | the process's driver, and which handle means what |
 //! | `pointers` | reading and writing through the program's pointers |
 //! | `checks`, `engine` | who watches kernels; what compiles them |
+//! | `modelled` | launches in the model in cycles, beside what executes them |
 //! | `caller` | which library of the program's a call comes from |
 //! | `symbols` | all symbols: those that are not implemented, and looking them up by name and version |
 //! | `api` | the functions, a file a chapter of the driver's manual |
@@ -34,6 +35,7 @@
 //! | | with what it leaves out, `WARPLOOM_CHECK_REPORT` one that gets its reports as lines of JSON |
 //! | `WARPLOOM_CHECK_SCHEDULES`, `WARPLOOM_CHECK_KEEP_GOING` | schedules that short launches run under; bad accesses after which kernels go on |
 //! | `WARPLOOM_CHECK_API_ERRORS` | `1` tells of errors that the program does not ask about: see [`ffi::failures`] |
+//! | `WARPLOOM_SIM`, `WARPLOOM_SIM_REPORT` | the device in whose model each launch runs too; the file that gets what it costs as lines of JSON |
 //! | `WARPLOOM_STUB` | `1` executes no kernel, to find out which tests of a program need that |
 
 mod api;
@@ -42,6 +44,7 @@ mod checks;
 mod debug;
 mod engine;
 mod ffi;
+mod modelled;
 mod order;
 mod pointers;
 mod saved;

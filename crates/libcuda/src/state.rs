@@ -109,7 +109,8 @@ pub(crate) fn initialise() -> Result<()> {
     let masks = if strict || checks.sync { Masks::Exact } else { Masks::Converged };
     let asynchrony = asynchrony(checking.is_some());
     let engine = crate::engine::wanted();
-    let debugging = crate::debug::wanted();
+    let debugging =
+        crate::debug::wanted().or_else(|| crate::modelled::wanted(engine.clone(), asynchrony, masks));
     DRIVER.get_or_init(|| {
         watch_forks();
         if checking.is_some() {

@@ -59,6 +59,25 @@ fn memory_code_and_launches() {
     run("vector", &[]);
 }
 
+/// The program's memory is what it is without the model, and every launch is told of.
+#[test]
+fn launches_run_in_the_model_too() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("modelled.jsonl");
+    let _ = std::fs::remove_file(&file);
+    run("vector", &[("WARPLOOM_SIM", "h100"), ("WARPLOOM_SIM_REPORT", file.to_str().unwrap())]);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 4, "{text}");
+    for line in &lines {
+        assert!(line["kernel"] == "add" && line["cycles"].as_u64() > Some(0), "{line}");
+    }
+    let executed = |line: usize| lines[line]["instructions"].as_u64().unwrap();
+    // 32 warps, of which the last has work for some lanes; then 4, of which the first has.
+    assert_eq!(executed(0) % 32, 0);
+    assert_eq!([executed(2), executed(3)], [executed(0); 2]);
+    assert!(executed(1) < executed(0) / 8);
+}
+
 #[test]
 fn streams_and_events_keep_order() {
     run("streams", &[]);

@@ -23,7 +23,9 @@ fn main() -> ExitCode {
             for kernel in &compiled.kernels {
                 println!(
                     "{}: {} registers, {} instructions",
-                    kernel.name, kernel.registers, kernel.instructions
+                    kernel.name,
+                    kernel.registers,
+                    kernel.instructions.len()
                 );
             }
             match std::fs::write(output, &compiled.cubin) {

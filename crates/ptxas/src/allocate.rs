@@ -199,6 +199,29 @@ fn choose(file: &File, parts: &[Vec<Range>], whole: Range, choice: Choice) -> Op
     }
 }
 
+/// How many general registers have a value at each line that matters there or later.
+pub(crate) fn in_use(code: &Code) -> Vec<u32> {
+    let mut change = vec![0_i64; code.lines.len() + 2];
+    let units = Units::new(code);
+    let of_parts = ranges_of_parts(code, &units);
+    for (info, &first) in code.registers.iter().zip(&units.first) {
+        let Class::General(width) = info.class else { continue };
+        for range in of_parts[first as usize..first as usize + usize::from(width)].iter().flatten() {
+            change[range.start as usize / 2] += 1;
+            change[range.end as usize / 2 + 1] -= 1;
+        }
+    }
+    let mut now = 0;
+    change.truncate(code.lines.len());
+    change
+        .into_iter()
+        .map(|change| {
+            now += change;
+            u32::try_from(now).unwrap_or(0)
+        })
+        .collect()
+}
+
 /// The parts of all registers, each with its number, and what instructions do to them.
 pub(crate) struct Units {
     pub(crate) first: Vec<u32>,

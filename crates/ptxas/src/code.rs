@@ -1,5 +1,6 @@
 //! Machine instructions over virtual registers: what selection makes, and allocation and scheduling read.
 
+use debug_info::Origin;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
@@ -223,7 +224,7 @@ impl fmt::Display for Shown<'_> {
 }
 
 /// A machine instruction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Instruction {
     /// The guard, and whether its opposite counts.
     pub guard: Option<(Reg, bool)>,
@@ -233,6 +234,10 @@ pub struct Instruction {
     pub operands: Vec<Operand>,
     /// How many operands are written.
     pub written: usize,
+    /// The PTX instruction that it is for; none, if it is for the kernel as a whole.
+    pub origin: Option<Origin>,
+    /// It moves a register to the frame or back, as there are too few.
+    pub spills: bool,
 }
 
 /// A line of code.
@@ -259,9 +264,16 @@ pub struct Code {
     routines: HashSet<Label>,
     /// The functions of the driver that are called.
     externs: BTreeSet<String>,
+    /// What [`push`](Code::push) writes instructions for.
+    origin: Option<Origin>,
 }
 
 impl Code {
+    /// What is written from now on is for another PTX instruction. Says for which it was before.
+    pub fn is_for(&mut self, origin: Option<Origin>) -> Option<Origin> {
+        std::mem::replace(&mut self.origin, origin)
+    }
+
     /// A new register.
     pub fn register(&mut self, class: Class, temporary: bool) -> Reg {
         self.registers.push(Info { class, temporary });
@@ -341,6 +353,8 @@ impl Code {
             name: name.into(),
             operands,
             written: count,
+            origin: self.origin,
+            spills: false,
         }));
     }
 

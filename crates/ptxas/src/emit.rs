@@ -6,10 +6,20 @@ use crate::layout::Layout;
 use crate::schedule::{self, Level};
 use crate::select::function_number;
 use crate::spill::Traffic;
-use ptx::module::{Function, LaunchBounds, Linkage, Module, Relocation, Symbol, VarId, Variable};
+use debug_info::machine_code::LineSection;
+use ptx::module::{FuncId, Function, LaunchBounds, Linkage, Module, Relocation, Symbol, VarId, Variable};
 use ptx::types::StateSpace;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+
+/// Bytes of an instruction, and what sections of code are multiples of.
+const INSTRUCTION: u64 = 16;
+const SECTION: u64 = 128;
+
+/// Bytes of the code of so many instructions, with the branch behind its end and what fills it up.
+pub(crate) fn code_bytes(instructions: usize) -> u64 {
+    ((instructions as u64 + 1) * INSTRUCTION).next_multiple_of(SECTION)
+}
 
 /// What stands for the negative size of a routine's frame until it is known, and for the size.
 pub(crate) const FRAME: &str = "FRAME";
@@ -17,6 +27,7 @@ pub(crate) const END_OF_FRAME: &str = "END_OF_FRAME";
 
 /// A kernel that has all its registers.
 pub(crate) struct Kernel<'a> {
+    pub(crate) id: FuncId,
     pub(crate) declaration: &'a Function,
     pub(crate) layout: Layout,
     pub(crate) code: Code,
@@ -27,14 +38,32 @@ pub(crate) struct Kernel<'a> {
     pub(crate) spilled: Traffic,
 }
 
+/// How variables are written: for a device, or for a linker, which wants to know what memory they are in.
+struct Kinds {
+    initialised: &'static str,
+    zero: &'static str,
+    symbol: &'static str,
+    /// Bits of the symbol beside its visibility.
+    other: Option<u8>,
+}
+
+const FOR_DEVICES: Kinds = Kinds { initialised: "progbits", zero: "nobits", symbol: "object", other: None };
+const FOR_LINKERS: Kinds = Kinds {
+    initialised: "\"SHT_CUDA_GLOBAL_INIT\"",
+    zero: "\"SHT_CUDA_GLOBAL\"",
+    symbol: "\"STT_CUDA_OBJECT\"",
+    other: Some(0x20),
+};
+
 /// Variables, as sections of the whole module.
-pub(crate) fn variables(module: &Module, layout: &Layout, out: &mut String) {
+pub(crate) fn variables(module: &Module, layout: &Layout, relocatable: bool, out: &mut String) {
+    let kinds = if relocatable { FOR_LINKERS } else { FOR_DEVICES };
     let of = |space: StateSpace| {
         let all = module.variables.iter().enumerate().filter(move |(_, v)| v.space == space);
         all.map(|(index, variable)| (VarId(index as u32), variable))
     };
     for (section, kind, initialised) in
-        [(".nv.global.init", "@progbits", true), (".nv.global", "@nobits", false)]
+        [(".nv.global.init", kinds.initialised, true), (".nv.global", kinds.zero, false)]
     {
         let mut opened = false;
         for (id, variable) in of(StateSpace::Global) {
@@ -43,11 +72,11 @@ pub(crate) fn variables(module: &Module, layout: &Layout, out: &mut String) {
                 continue;
             }
             if !opened {
-                let _ = writeln!(out, "\t.section\t{section},\"aw\",{kind}");
+                let _ = writeln!(out, "\t.section\t{section},\"aw\",@{kind}");
                 opened = true;
             }
             let Some(name) = layout.global(id) else { continue };
-            symbol(out, name, variable.linkage, variable.align);
+            symbol(out, name, variable, &kinds);
             let bytes = if initialised { initial(variable) } else { Vec::new() };
             data(out, &bytes, variable.size, &addresses(layout, variable));
         }
@@ -58,19 +87,48 @@ pub(crate) fn variables(module: &Module, layout: &Layout, out: &mut String) {
     out.push_str("\t.section\t.nv.constant3,\"a\",@progbits\n");
     for placed in &layout.constants {
         let variable = &module.variables[placed.id.index()];
-        symbol(out, &variable.name, variable.linkage, variable.align);
+        symbol(out, &variable.name, variable, &kinds);
         data(out, &initial(variable), variable.size, &addresses(layout, variable));
     }
 }
 
-fn symbol(out: &mut String, name: &str, linkage: Linkage, align: u32) {
-    let binding = match linkage {
+/// Sections about the lines of the kernels.
+pub(crate) fn lines(module: &Module, sections: &[LineSection], out: &mut String) {
+    for section in sections {
+        let _ = writeln!(out, "\t.section\t{},\"\",@progbits\n\t.align\t1", section.name);
+        let mut done = 0;
+        for (place, kernel) in &section.addresses {
+            bytes(out, &section.bytes[done..*place]);
+            let _ = writeln!(out, "\t.dword\t\"{}\"", module.functions[kernel.index()].name);
+            done = place + 8;
+        }
+        bytes(out, &section.bytes[done..]);
+    }
+}
+
+fn bytes(out: &mut String, bytes: &[u8]) {
+    for row in bytes.chunks(16) {
+        let row: Vec<_> = row.iter().map(|byte| format!("{byte:#04x}")).collect();
+        let _ = writeln!(out, "\t.byte\t{}", row.join(", "));
+    }
+}
+
+fn symbol(out: &mut String, name: &str, variable: &Variable, kinds: &Kinds) {
+    let binding = match variable.linkage {
         Linkage::Internal => ".local",
         Linkage::Weak | Linkage::Common => ".weak",
         Linkage::Visible | Linkage::Extern => ".global",
     };
     let quoted = format!("\"{name}\"");
-    let _ = writeln!(out, "\t.align\t{}\n\t{binding}\t{quoted}\n\t.type\t{quoted},@object", align.max(1));
+    let _ = writeln!(
+        out,
+        "\t.align\t{}\n\t{binding}\t{quoted}\n\t.type\t{quoted},@{}",
+        variable.align.max(1),
+        kinds.symbol
+    );
+    if let Some(other) = kinds.other {
+        let _ = writeln!(out, "\t.other\t{quoted},{other:#x}");
+    }
     let _ = writeln!(out, "\t.size\t{quoted},(\"{name}$end\" - {quoted})\n{quoted}:");
 }
 
@@ -116,8 +174,7 @@ fn data(out: &mut String, bytes: &[u8], size: u64, addresses: &BTreeMap<usize, S
     for (index, &start) in starts.iter().enumerate() {
         let end = starts.get(index + 1).copied().unwrap_or(bytes.len());
         out.push_str(addresses.get(&start).map_or("", String::as_str));
-        let row: Vec<_> = bytes[start..end].iter().map(|byte| format!("{byte:#04x}")).collect();
-        let _ = writeln!(out, "\t.byte\t{}", row.join(", "));
+        self::bytes(out, &bytes[start..end]);
     }
     let rest = size.saturating_sub(bytes.len() as u64);
     if rest > 0 {
@@ -133,11 +190,6 @@ fn data(out: &mut String, bytes: &[u8], size: u64, addresses: &BTreeMap<usize, S
 /// One kernel's sections. Labels of all kernels are numbered on from `labels`.
 pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &mut String) {
     let name = &kernel.declaration.name;
-    if kernel.layout.shared_bytes > 0 {
-        let _ = writeln!(out, "\t.section\t\".nv.shared.{name}\",\"awI\",@nobits\n\t.align\t16");
-        let bytes = kernel.layout.shared_bytes + u64::from(crate::layout::SHARED_BASE);
-        let _ = writeln!(out, "\t.zero\t{bytes}");
-    }
     let mut arguments = String::new();
     for parameter in &kernel.layout.parameters {
         let _ = write!(arguments, ", align@({}), {}", parameter.align, parameter.size);
@@ -176,6 +228,11 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &
     *labels += 1;
     let end = *labels;
     let _ = writeln!(out, ".L_x_{end}:\n[B------:R-:W-:Y:S00] BRA `(.L_x_{end}) ;");
+    if kernel.layout.shared_bytes > 0 {
+        let _ = writeln!(out, "\t.section\t\".nv.shared.{name}\",\"awI\",@nobits\n\t.align\t16");
+        let bytes = kernel.layout.shared_bytes + u64::from(crate::layout::SHARED_BASE);
+        let _ = writeln!(out, "\t.zero\t{bytes}");
+    }
 }
 
 /// What the kernel says about its launches.

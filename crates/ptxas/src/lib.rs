@@ -23,9 +23,12 @@ mod spill;
 mod verify;
 
 use allocate::Shortage;
+pub use debug_info::Origin;
+use debug_info::machine_code::{self, LineSection, MachineCode};
 use ptx::diagnostic::Diagnostic;
-use ptx::module::{Checked, FuncId, Module};
+use ptx::module::{Checked, FuncId, FunctionKind, Linkage, Module};
 use ptx::source::Source;
+use ptx::types::StateSpace;
 pub use schedule::Level;
 pub use spill::Traffic;
 
@@ -43,6 +46,8 @@ pub struct Compiled {
 /// What a kernel takes.
 #[derive(Debug)]
 pub struct Usage {
+    /// Which function of the module it is.
+    pub id: FuncId,
     /// Its name.
     pub name: String,
     /// General registers.
@@ -53,8 +58,21 @@ pub struct Usage {
     pub spilled: Traffic,
     /// Bytes of shared memory.
     pub shared: u64,
-    /// Instructions.
-    pub instructions: usize,
+    /// What each of its instructions is for.
+    pub instructions: Vec<Made>,
+}
+
+/// A machine instruction, and what it is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// The control code and the instruction, as cuasm.
+    pub text: String,
+    /// The PTX instruction; none, if it is for the kernel as a whole.
+    pub origin: Option<Origin>,
+    /// It moves a register to the frame or back, as there are too few.
+    pub spills: bool,
+    /// How many general registers have a value there that is still needed.
+    pub registers: u32,
 }
 
 /// How to compile.
@@ -64,11 +82,15 @@ pub struct Options {
     pub level: Level,
     /// The most registers of kernels that say nothing of it themselves.
     pub max_registers: Option<u32>,
+    /// The cubin says of which line its code is.
+    pub lines: bool,
+    /// The cubin is one that a linker takes, if nothing in the module keeps it from that.
+    pub relocatable: bool,
 }
 
 impl From<Level> for Options {
     fn from(level: Level) -> Self {
-        Self { level, max_registers: None }
+        Self { level, ..Self::default() }
     }
 }
 
@@ -99,7 +121,7 @@ pub fn compile_entries(
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let module: &Module = module;
     let options = options.into();
-    let mut errors = Vec::new();
+    let mut errors = if options.relocatable { not_relocatable(module) } else { Vec::new() };
     let mut kernels = Vec::new();
     for (id, _) in module.entries().filter(|(_, function)| wanted(&function.name)) {
         match kernel(module, id, options) {
@@ -112,13 +134,25 @@ pub fn compile_entries(
         errors.dedup();
         return Err(errors);
     }
-    let mut text = String::from("\t.target\tsm_90\n");
-    if let Some(first) = kernels.first() {
-        emit::variables(module, &first.layout, &mut text);
-    }
     let mut labels = 0;
+    let mut code = String::new();
+    let mut usages = Vec::new();
     for kernel in &kernels {
-        emit::kernel(kernel, options.level, &mut labels, &mut text);
+        let begin = code.len();
+        emit::kernel(kernel, options.level, &mut labels, &mut code);
+        usages.push(usage(kernel, &code[begin..]));
+    }
+    let mut text = String::from("\t.target\tsm_90\n");
+    if options.relocatable {
+        text.push_str("\t.elftype\t@\"ET_REL\"\n");
+    }
+    // In front of the notes, which are the first kernel's, nvlink and cuobjdump take no variables, and cuobjdump no lines.
+    text += &code;
+    if let Some(first) = kernels.first() {
+        emit::variables(module, &first.layout, options.relocatable, &mut text);
+    }
+    if options.lines {
+        emit::lines(module, &line_sections(module, &usages), &mut text);
     }
     let assembled =
         cuasm::assemble_with(&Source::new("kernels.cuasm", text.as_str()), cuasm::Options { hazards: true });
@@ -141,11 +175,46 @@ pub fn compile_entries(
         Ok(assembled) => return Err(wrong(assembled.warnings)),
         Err(diagnostics) => return Err(wrong(diagnostics)),
     };
-    let kernels = kernels.iter().map(usage).collect();
-    Ok(Compiled { cubin: assembled.bytes, text, kernels })
+    Ok(Compiled { cubin: assembled.bytes, text, kernels: usages })
 }
 
-fn usage(kernel: &emit::Kernel<'_>) -> Usage {
+/// What of a module cannot be linked: functions that others may call, as calls are inlined here; constants and shared variables, as the
+/// linker decides where they lie.
+fn not_relocatable(module: &Module) -> Vec<Diagnostic> {
+    let refuse = |span, what: String| {
+        let text = format!("{what} is not compiled to relocatable SASS yet");
+        Diagnostic::error(codes::DECLARATION, span, text)
+    };
+    let is_seen = |linkage| matches!(linkage, Linkage::Visible | Linkage::Weak);
+    let functions = module.functions.iter().filter(|function| {
+        function.kind == FunctionKind::Func && function.body.is_some() && is_seen(function.linkage)
+    });
+    let functions = functions.map(|function| {
+        refuse(function.span, format!("the function `{}`, which other modules may call,", function.name))
+    });
+    let placed = module.variables.iter().filter(|variable| {
+        variable.space == StateSpace::Const || variable.space == StateSpace::Shared && !variable.unsized_array
+    });
+    let placed = placed.map(|variable| {
+        refuse(variable.span, format!("the variable `{}` in constant or shared memory", variable.name))
+    });
+    functions.chain(placed).collect()
+}
+
+/// What the cubin says of lines.
+fn line_sections(module: &Module, kernels: &[Usage]) -> Vec<LineSection> {
+    let origins: Vec<Vec<Option<Origin>>> =
+        kernels.iter().map(|kernel| kernel.instructions.iter().map(|made| made.origin).collect()).collect();
+    let code = kernels.iter().zip(&origins).map(|(kernel, origins)| MachineCode {
+        kernel: kernel.id,
+        origins,
+        bytes: emit::code_bytes(origins.len()),
+    });
+    machine_code::sections(module, &code.collect::<Vec<_>>())
+}
+
+/// What is known of a kernel that has become `text`.
+fn usage(kernel: &emit::Kernel<'_>, text: &str) -> Usage {
     let operands = kernel.code.lines.iter().flat_map(|line| match line {
         code::Line::Instruction(one) => one.operands.as_slice(),
         code::Line::Label(_) => &[],
@@ -157,18 +226,26 @@ fn usage(kernel: &emit::Kernel<'_>) -> Usage {
     });
     // A call names registers of the hardware.
     let least = if kernel.code.externs().next().is_some() { registers::LEAST } else { 2 };
+    let in_use = allocate::in_use(&kernel.code);
+    let lines = kernel.code.lines.iter().zip(in_use).filter_map(|(line, registers)| match line {
+        code::Line::Instruction(one) => Some((one, registers)),
+        code::Line::Label(_) => None,
+    });
+    let made =
+        lines.zip(text.lines().filter(|line| line.starts_with('['))).map(|((one, registers), text)| Made {
+            text: text.to_owned(),
+            origin: one.origin,
+            spills: one.spills,
+            registers,
+        });
     Usage {
+        id: kernel.id,
         name: kernel.declaration.name.clone(),
         registers: general.max().unwrap_or(0).max(least),
         frame: kernel.local,
         spilled: kernel.spilled,
         shared: kernel.layout.shared_bytes,
-        instructions: kernel
-            .code
-            .lines
-            .iter()
-            .filter(|line| matches!(line, code::Line::Instruction(_)))
-            .count(),
+        instructions: made.collect(),
     }
 }
 
@@ -225,7 +302,7 @@ fn kernel(module: &Module, id: FuncId, options: Options) -> Result<emit::Kernel<
         let clashes = || verify::clashes(&selected.code, &allocation);
         debug_assert_eq!(clashes(), [], "registers of `{}`", declaration.name);
         let select::Selected { code, frames, .. } = selected;
-        return Ok(emit::Kernel { declaration, layout, code, allocation, frames, local, spilled });
+        return Ok(emit::Kernel { id, declaration, layout, code, allocation, frames, local, spilled });
     }
     Err(vec![])
 }

@@ -6,6 +6,7 @@
 
 use crate::allocate::{Range, is_branch, is_call, ranges};
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg, alignment};
+use debug_info::Origin;
 use std::collections::{HashMap, HashSet};
 
 /// For how many lines a loaded value is kept.
@@ -161,6 +162,9 @@ fn is_steady(one: &Instruction) -> bool {
 /// A part of a spilled register.
 type Piece = (Reg, u8, u8);
 
+/// The guard of an instruction, and what it is for.
+type Writer = (Option<(Reg, bool)>, Option<Origin>);
+
 /// The code while it is written anew.
 struct Spill<'a> {
     code: &'a mut Code,
@@ -270,7 +274,7 @@ impl Spill<'_> {
         }
         let mut instead: HashMap<Piece, Reg> = HashMap::new();
         for piece in reads {
-            instead.entry(piece).or_insert_with(|| self.loaded(piece));
+            instead.entry(piece).or_insert_with(|| self.loaded(piece, one.origin));
         }
         for &(reg, part, width) in &writes {
             instead.entry((reg, part, width)).or_insert_with(|| self.register(width));
@@ -280,7 +284,7 @@ impl Spill<'_> {
                 operand.rename(*to);
             }
         }
-        let (guard, ends) = (one.guard, is_branch(&one.name) || is_call(&one.name));
+        let (guard, origin, ends) = (one.guard, one.origin, is_branch(&one.name) || is_call(&one.name));
         self.lines.push(Line::Instruction(one));
         for piece in writes {
             let (reg, part, width) = piece;
@@ -288,7 +292,7 @@ impl Spill<'_> {
                 known != reg || first + count <= part || part + width <= first
             });
             let from = instead[&piece];
-            self.store(guard, piece, from);
+            self.store((guard, origin), piece, from);
             if guard.is_none() {
                 self.near.insert(piece, (from, self.lines.len()));
             }
@@ -298,8 +302,8 @@ impl Spill<'_> {
         }
     }
 
-    /// A register with a piece.
-    fn loaded(&mut self, piece: Piece) -> Reg {
+    /// A register with a piece, for an instruction that reads it.
+    fn loaded(&mut self, piece: Piece, origin: Option<Origin>) -> Reg {
         if let Some(&(reg, since)) = self.near.get(&piece)
             && self.lines.len() - since <= NEAR
         {
@@ -310,6 +314,7 @@ impl Spill<'_> {
         if let Some(writers) = self.steady.get(&reg) {
             for mut one in writers.clone() {
                 let Some((_, first, count)) = one.operands[0].register() else { continue };
+                one.origin = origin;
                 if (first, count) == (part, width) {
                     one.operands[0] = Operand::wide(to, width);
                 } else if part <= first && first + count <= part + width {
@@ -320,6 +325,7 @@ impl Spill<'_> {
                     one.operands[0] = Operand::wide(all, count);
                     self.lines.push(Line::Instruction(one));
                     one = mov(Operand::wide(to, width), Operand::part(all, part - first));
+                    one.origin = origin;
                 } else {
                     continue;
                 }
@@ -334,6 +340,8 @@ impl Spill<'_> {
                     name: format!("LDL{}", size(count)),
                     operands: vec![Operand::row(to, first, count), from],
                     written: 1,
+                    origin,
+                    spills: true,
                 };
                 self.lines.push(Line::Instruction(line));
             }
@@ -342,7 +350,8 @@ impl Spill<'_> {
         to
     }
 
-    fn store(&mut self, guard: Option<(Reg, bool)>, (reg, part, width): Piece, from: Reg) {
+    /// Stores a piece behind what has written it, under its guard.
+    fn store(&mut self, (guard, origin): Writer, (reg, part, width): Piece, from: Reg) {
         for (first, count) in rows(width, self.slots[&reg] + 4 * u64::from(part)) {
             self.traffic.stores += 4 * u64::from(count);
             let to = self.place(reg, part + first);
@@ -351,6 +360,8 @@ impl Spill<'_> {
                 name: format!("STL{}", size(count)),
                 operands: vec![to, Operand::row(from, first, count)],
                 written: 0,
+                origin,
+                spills: true,
             };
             self.lines.push(Line::Instruction(line));
         }
@@ -362,7 +373,8 @@ impl Spill<'_> {
 }
 
 fn mov(to: Operand, from: Operand) -> Instruction {
-    Instruction { guard: None, name: "MOV".to_owned(), operands: vec![to, from], written: 1 }
+    let operands = vec![to, from];
+    Instruction { name: "MOV".to_owned(), operands, written: 1, ..Instruction::default() }
 }
 
 /// The modifier of an access to so many registers.

@@ -150,8 +150,11 @@ fn what_is_too_much_is_spilled() {
     let text = fs::read_to_string(path).expect("a test of this repository");
     let module = ptx::compile(&Source::new("k.ptx", text.as_str())).module.expect("PTX without errors");
     let with = |max_registers, level| {
-        let done =
-            ptxas::compile_entries(&module, ptxas::Options { level, max_registers }, |name| name == "many");
+        let done = ptxas::compile_entries(
+            &module,
+            ptxas::Options { level, max_registers, lines: false, relocatable: false },
+            |name| name == "many",
+        );
         done.expect("a cubin").kernels.pop().expect("a kernel")
     };
     for level in [Level::Serial, Level::Overlapped] {
@@ -167,7 +170,12 @@ fn what_is_too_much_is_spilled() {
     let bound = |bounds: &str| {
         let text = text.replacen("(.param .u64 d)", &format!("(.param .u64 d) {bounds}"), 1);
         let module = ptx::compile(&Source::new("k.ptx", text.as_str())).module.expect("PTX without errors");
-        let options = ptxas::Options { level: Level::Serial, max_registers: Some(48) };
+        let options = ptxas::Options {
+            level: Level::Serial,
+            max_registers: Some(48),
+            lines: false,
+            relocatable: false,
+        };
         let done = ptxas::compile_entries(&module, options, |name| name == "many");
         done.expect("a cubin").kernels[0].registers
     };

@@ -102,6 +102,18 @@ impl<'a> Loaded<'a> {
             memory.write(address, &variable.initial).map_err(none)?;
             variables.insert(name.clone(), address);
         }
+        Self::with_variables(program, memory, variables)
+    }
+
+    /// Takes a program whose variables are in memory already, by their addresses.
+    ///
+    /// # Errors
+    /// If code names a variable that is not among them.
+    pub fn with_variables(
+        program: &Program,
+        memory: &'a (dyn Buffers + Sync),
+        variables: BTreeMap<String, u64>,
+    ) -> Result<Self, Refused> {
         let mut kernels = BTreeMap::new();
         for (name, image) in &program.kernels {
             let mut code = image.code.clone();

@@ -169,6 +169,11 @@ impl Program {
         Ok(program)
     }
 
+    /// The names of its variables in global memory.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.variables.keys().map(String::as_str)
+    }
+
     /// The text of a kernel's instruction at an address in bytes.
     #[must_use]
     pub fn instruction(&self, kernel: &str, address: u64) -> Option<String> {

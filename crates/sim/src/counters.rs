@@ -95,7 +95,7 @@ pub struct Line {
 
 impl Line {
     /// Adds what another one has counted.
-    pub(crate) fn add_all(&mut self, other: &Self) {
+    pub fn add_all(&mut self, other: &Self) {
         self.warps += other.warps;
         self.threads += other.threads;
         self.stalls.add_all(&other.stalls);

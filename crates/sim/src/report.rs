@@ -4,6 +4,7 @@ use crate::counters::{Counters, Line, STALLS, Stall, Stalls};
 use crate::device::Device;
 use crate::placement::Occupancy;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// A CTA's time on an SM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,20 @@ pub struct Metric {
     pub name: String,
     /// The number.
     pub value: f64,
+}
+
+impl Line {
+    /// Adds its counts to an object.
+    pub fn write(&self, value: &mut Value) {
+        let stalls: serde_json::Map<String, Value> = STALLS
+            .iter()
+            .filter(|(stall, _)| self.stalls.of(*stall) > 0)
+            .map(|(stall, name)| ((*name).to_owned(), json!(self.stalls.of(*stall))))
+            .collect();
+        value["warps"] = json!(self.warps);
+        value["threads"] = json!(self.threads);
+        value["stalls"] = stalls.into();
+    }
 }
 
 /// A part of a whole; of nothing nothing.
@@ -148,18 +163,9 @@ impl Report {
             self.metrics(device).into_iter().map(|metric| (metric.name, json!(metric.value))).collect();
         let lines = self.lines.iter().enumerate().filter(|(_, line)| line.warps > 0).map(|(at, line)| {
             let address = at as u64 * sass_machine::BYTES;
-            let stalls: serde_json::Map<String, Value> = STALLS
-                .iter()
-                .filter(|(stall, _)| line.stalls.of(*stall) > 0)
-                .map(|(stall, name)| ((*name).to_owned(), json!(line.stalls.of(*stall))))
-                .collect();
-            json!({
-                "address": address,
-                "instruction": text(address),
-                "warps": line.warps,
-                "threads": line.threads,
-                "stalls": stalls,
-            })
+            let mut value = json!({ "address": address, "instruction": text(address) });
+            line.write(&mut value);
+            value
         });
         json!({
             "device": device.name,
@@ -176,6 +182,17 @@ impl Report {
             "metrics": metrics,
             "lines": lines.collect::<Vec<_>>(),
         })
+    }
+
+    /// What was counted by whatever an instruction at an address belongs to.
+    pub fn by<K: Ord>(&self, of: impl Fn(u64) -> Option<K>) -> BTreeMap<K, Line> {
+        let mut all: BTreeMap<K, Line> = BTreeMap::new();
+        for (at, line) in self.lines.iter().enumerate() {
+            if let Some(key) = of(at as u64 * sass_machine::BYTES) {
+                all.entry(key).or_default().add_all(line);
+            }
+        }
+        all
     }
 
     /// The reason for which warps waited longest in front of an instruction, and for how many cycles.

@@ -91,7 +91,8 @@ pub(crate) fn cases() -> impl Iterator<Item = Case> {
 
 /// Times all kernels whose cubins are in a folder; with `once` each is launched a single time, for a profiler that looks on.
 pub(crate) fn time(gpu: &Gpu, folder: &Path, once: bool) -> Result<String> {
-    let mut table = String::from("kernel,n,grid_x,grid_y,block_x,block_y,repeat,launches,nanoseconds,output\n");
+    let mut table =
+        String::from("kernel,n,grid_x,grid_y,block_x,block_y,repeat,launches,nanoseconds,output\n");
     let mut inputs: HashMap<Input, u64> = HashMap::new();
     for case in cases() {
         let Case { kernel, n } = case;
@@ -133,7 +134,10 @@ pub(crate) fn time(gpu: &Gpu, folder: &Path, once: bool) -> Result<String> {
                 let taken = module.time(&launch, launches)?;
                 let name = kernel.name;
                 let ([x, y, _], [width, height, _]) = (grid, block);
-                writeln!(table, "{name},{n},{x},{y},{width},{height},{repeat},{launches},{taken:.0},{output:016x}")?;
+                writeln!(
+                    table,
+                    "{name},{n},{x},{y},{width},{height},{repeat},{launches},{taken:.0},{output:016x}"
+                )?;
             }
         }
         gpu.free(out)?;

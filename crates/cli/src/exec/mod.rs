@@ -7,6 +7,7 @@ mod check;
 pub(crate) mod environment;
 pub(crate) mod libraries;
 pub(crate) mod program;
+mod sim;
 
 use crate::devices;
 use crate::failure::{Exit, Failure};
@@ -26,6 +27,7 @@ Examples:
   warploom exec --dry-run -- ./vector-add     # only say what will not work
   warploom exec --check race -- ./vector-add  # look for data races
   warploom exec --engine jit -- ./vector-add  # compile kernels before they run
+  warploom exec --sim -- ./vector-add         # what its kernels cost on an H100, by the model
   eval \"$(warploom exec --env)\"               # this shell, and all that it starts
 
 Environment:
@@ -109,6 +111,10 @@ pub(crate) struct Arguments {
     /// Write what was found as one HTML page, with the sources
     #[arg(long, value_name = "FILE", requires = "check")]
     html: Option<PathBuf>,
+    /// Let each launch run in the model in cycles too, of an h100 or another device of `warploom sim`, and show what kernels cost
+    #[arg(long, value_name = "DEVICE", num_args = 0..=1, require_equals = true, default_missing_value = "h100",
+          conflicts_with_all = ["check", "dry_run", "env"])]
+    sim: Option<String>,
     /// The exit code if the program succeeds and something was found, or was not checked to its end
     #[arg(long, value_name = "CODE", requires = "check", default_value_t = Exit::Findings as u8)]
     error_exitcode: u8,
@@ -162,6 +168,9 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     command.arg0(name).args(rest).envs(environment);
     if let Some(checks) = arguments.check {
         return check::run(arguments, command, checks);
+    }
+    if let Some(device) = &arguments.sim {
+        return sim::run(device, command);
     }
     let error = command.exec();
     Err(Failure::usage(format!("cannot run {}: {error}", program.path.display())))

@@ -8,11 +8,15 @@
 //! | --- | --- |
 //! | [`options`] | ptxas' command line |
 //! | [`messages`] | its words |
+//! | [`explain`] | the page that shows what became of what |
 //! | [`resources`] | what it says of kernels |
+//! | [`verify`] | whether machine code does what the PTX does |
 
+mod explain;
 mod messages;
 mod options;
 mod resources;
+mod verify;
 
 use crate::failure::{Exit, Failure};
 use crate::{input, terminal};
@@ -28,6 +32,7 @@ use ptx::types::{Arch, ArchVariant};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use verify::Verdict;
 
 /// Stand in for NVIDIA's ptxas: check PTX and pack it for the virtual GPU.
 #[derive(Debug, clap::Args)]
@@ -53,6 +58,11 @@ instead; its other options are accepted and have no effect.
       --sass                    make machine code for a real sm_90; PTX that is not compiled yet is refused by name
   -O, --opt-level N             of machine code: at 0 each instruction waits for the one before it, at 1 to 3 for what it
                                 needs [default: 3]
+  -lineinfo, --generate-line-info
+                                of machine code: write which line of the PTX and of the source each instruction is for;
+                                so does -g, which describes no variables
+      --explain OUT.html        of machine code: write a page with PTX, IR and machine code side by side
+      --verify                  of machine code: run each kernel and its PTX on random inputs, and compare memory
       --maxrregcount N          of machine code: the most registers of kernels without launch bounds
   -v, --verbose                 print warnings, and what kernels need
   -w, --disable-warnings        print no warnings
@@ -94,6 +104,12 @@ pub(crate) fn run(words: &[OsString]) -> Result<Exit, Failure> {
     }
     if options.inputs.is_empty() {
         return Err(refused(Fatal::new("No input files specified; see --help"), Exit::Usage));
+    }
+    if !options.sass && (options.explain.is_some() || options.verify) {
+        return Err(refused(
+            Fatal::new("--explain and --verify are about machine code: --sass makes it"),
+            Exit::Usage,
+        ));
     }
     let modules: Result<Vec<_>, Fatal> =
         options.inputs.iter().map(|input| assemble(input, &options)).collect();
@@ -184,11 +200,16 @@ fn machine_code(modules: &[Checked<Module>], target: Arch, options: &Options) ->
     let [module] = modules else {
         return Err(Fatal::new("--sass takes one input file"));
     };
-    if target.sm != 90 || options.relocatable {
-        return Err(Fatal::new("--sass makes whole programs for sm_90 alone"));
+    if target.sm != 90 {
+        return Err(Fatal::new("--sass makes code for sm_90 alone"));
     }
     let level = if options.serial { ptxas::Level::Serial } else { ptxas::Level::Overlapped };
-    let how = ptxas::Options { level, max_registers: options.max_registers };
+    let how = ptxas::Options {
+        level,
+        max_registers: options.max_registers,
+        relocatable: options.relocatable,
+        lines: options.lines,
+    };
     let compiled = ptxas::compile_entries(module, how, |_| true).map_err(|diagnostics| {
         for diagnostic in &diagnostics {
             terminal::note(&messages::line(&module.source, diagnostic));
@@ -208,11 +229,40 @@ fn machine_code(modules: &[Checked<Module>], target: Arch, options: &Options) ->
             ));
             terminal::note(&format!(
                 "ptxas info    : Used {} registers, {} bytes smem, {} instructions",
-                kernel.registers, kernel.shared, kernel.instructions
+                kernel.registers,
+                kernel.shared,
+                kernel.instructions.len()
             ));
         }
     }
+    if let Some(path) = &options.explain {
+        let unwritten = |_| Fatal::new(format!("Could not open output file '{}'", path.display()));
+        std::fs::write(path, explain::page(module, &compiled)).map_err(unwritten)?;
+    }
+    if options.verify {
+        verified(module, &compiled)?;
+    }
     Ok(compiled.cubin)
+}
+
+/// Tells of each kernel whether its code does what the PTX does.
+fn verified(module: &Checked<Module>, compiled: &ptxas::Compiled) -> Result<(), Fatal> {
+    let verdicts = verify::verify(module, compiled);
+    for (name, verdict) in &verdicts {
+        terminal::note(&match verdict {
+            Verdict::Same(runs) => {
+                format!("ptxas info    : '{name}' leaves the same memory as its PTX on {runs} random inputs")
+            }
+            Verdict::Differs(how) => {
+                format!("ptxas error   : '{name}' does not do what its PTX does: {how}")
+            }
+            Verdict::NotRun(why) => format!("ptxas warning : '{name}' was not verified: {why}"),
+        });
+    }
+    match verdicts.iter().any(|(_, verdict)| matches!(verdict, Verdict::Differs(_))) {
+        true => Err(Fatal::new("The machine code is wrong")),
+        false => Ok(()),
+    }
 }
 
 /// A cubin with modules.

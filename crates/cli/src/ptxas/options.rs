@@ -38,6 +38,12 @@ pub(super) struct Options {
     pub(super) serial: bool,
     /// The most registers of kernels that say nothing of it.
     pub(super) max_registers: Option<u32>,
+    /// Machine code says of which lines it is.
+    pub(super) lines: bool,
+    /// A page that shows what machine code was made of.
+    pub(super) explain: Option<PathBuf>,
+    /// Machine code is compared with its PTX.
+    pub(super) verify: bool,
     pub(super) no_warnings: bool,
     pub(super) help: bool,
     pub(super) version: bool,
@@ -46,8 +52,8 @@ pub(super) struct Options {
 /// The options whose value may be the next word, by the `--help` of ptxas 13.0: those of the first row matter here, the others
 /// only for SASS. All others are flags; ptxas refuses those that it does not know, which may be a later one's.
 #[rustfmt::skip]
-const WITH_VALUE: [&str; 38] = [
-    "output-file", "o", "gpu-name", "arch", "input-as-string", "ias", "options-file", "optf",
+const WITH_VALUE: [&str; 39] = [
+    "output-file", "o", "gpu-name", "arch", "input-as-string", "ias", "options-file", "optf", "explain",
     "Ofast-compile", "Ofc", "allow-expensive-optimizations", "def-load-cache", "dlcm", "def-store-cache", "dscm",
     "device-function-maxrregcount", "func-maxrregcount", "device-stack-protector", "entry", "e", "fmad",
     "force-load-cache", "flcm", "force-store-cache", "fscm", "machine", "m", "maxntid", "maxrregcount", "minnctapersm",
@@ -94,6 +100,9 @@ impl Options {
                 "sass" => self.sass = true,
                 "O" | "opt-level" => self.serial = value == "0",
                 "O0" | "O1" | "O2" | "O3" => self.serial = name == "O0",
+                "lineinfo" | "generate-line-info" | "g" | "device-debug" => self.lines = true,
+                "explain" => self.explain = Some(value.into()),
+                "verify" => self.verify = true,
                 "maxrregcount" => self.max_registers = Some(registers(&value.to_string_lossy())?),
                 "v" | "verbose" => self.verbose = true,
                 "w" | "disable-warnings" => self.no_warnings = true,
@@ -158,27 +167,31 @@ mod tests {
     #[test]
     fn the_words_of_compilers() {
         let verbose = Options { verbose: true, ..plain() };
+        let lines = Options { lines: true, ..verbose.clone() };
         let limited = Options { max_registers: Some(32), ..plain() };
         let relocatable = Options { relocatable: true, ..plain() };
         for (line, expected) in [
             // Triton 3.
-            ("-lineinfo -v --gpu-name=sm_90a a.ptx -o b.o", verbose.clone()),
+            ("-lineinfo -v --gpu-name=sm_90a a.ptx -o b.o", lines.clone()),
             (
                 "-lineinfo -v --opt-level 0 --regAllocOptLevel=2 --gpu-name=sm_90a a.ptx -o b.o",
-                Options { serial: true, ..verbose.clone() },
+                Options { serial: true, ..lines.clone() },
             ),
-            ("-v --fmad=false -g --gpu-name=sm_90a a.ptx -o b.o", verbose.clone()),
+            ("-v --fmad=false -g --gpu-name=sm_90a a.ptx -o b.o", lines),
             // XLA.
             ("-v a.ptx -o b.o -arch=sm_90a --warn-on-spills", verbose.clone()),
             (
                 "a.ptx -o b.o -arch=sm_90a -O0 --device-debug --generate-line-info",
-                Options { serial: true, ..plain() },
+                Options { serial: true, lines: true, ..plain() },
             ),
             // nvcc 13: whole programs, parts of programs, for debuggers, with limits.
             ("-arch=sm_90a -m64 a.ptx -o b.o", plain()),
             ("-arch=sm_90a -m64 --compile-only a.ptx -o b.o", relocatable.clone()),
             ("-arch=sm_90a -m64 -ewp a.ptx -o b.o", relocatable),
-            ("-arch=sm_90a -m64 -g --dont-merge-basicblocks --return-at-end a.ptx -o b.o", plain()),
+            (
+                "-arch=sm_90a -m64 -g --dont-merge-basicblocks --return-at-end a.ptx -o b.o",
+                Options { lines: true, ..plain() },
+            ),
             (
                 "-arch=sm_90a -m64 -maxrregcount=32 -split-compile=0 --def-load-cache=cg a.ptx -o b.o",
                 limited.clone(),

@@ -1,5 +1,6 @@
 //! A launch in the model: code, a kernel of it, its shape and its arguments. For one launch, and for the points of a sweep.
 
+use super::lines::Lines;
 use crate::failure::{Exit, Failure};
 use crate::run::binding::{self, Binding};
 use crate::run::request::choose_of;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 pub(super) struct Code {
     name: String,
     pub(super) program: Program,
+    pub(super) lines: Lines,
 }
 
 /// How a kernel is launched.
@@ -61,7 +63,7 @@ impl Code {
             None => compile(file, kernel)?,
         };
         let program = sass::read(&name, &bytes, own_code)?;
-        Ok(Self { name, program })
+        Ok(Self { name, program, lines: Lines::read(&bytes) })
     }
 
     /// Its kernel of a name, or the only one.
@@ -123,7 +125,8 @@ impl Code {
 fn compile(file: &Path, kernel: Option<&str>) -> Result<Vec<u8>, Failure> {
     let (source, module) = input::module(file)?;
     let wanted = |name: &str| kernel.is_none_or(|kernel| kernel == name);
-    let compiled = ptxas::compile_entries(&module, ptxas::Level::Overlapped, wanted).map_err(|errors| {
+    let how = ptxas::Options { level: ptxas::Level::Overlapped, lines: true, ..ptxas::Options::default() };
+    let compiled = ptxas::compile_entries(&module, how, wanted).map_err(|errors| {
         let texts = errors.iter().map(|error| diagnostics::render(&source, error, diagnostics::Format::Text));
         terminal::note(texts.collect::<String>().trim_end());
         Failure::new(Exit::Unsupported, format!("{} is not compiled to machine code", source.name()))

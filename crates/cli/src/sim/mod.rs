@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | `launch` | a launch in the model |
 //! | `page` | its report, and a device's numbers, as text |
+//! | `lines` | which lines of PTX and of sources the code is of, and what they cost |
 //! | `plots`, `html` | its pictures; one page with both, and with code and cycles |
 //! | `compare` | its report beside Nsight Compute's |
 //! | `sweep` | many launches: kernels, sizes, devices and their parameters |
@@ -13,6 +14,7 @@
 mod compare;
 mod html;
 mod launch;
+mod lines;
 mod page;
 mod plots;
 mod sweep;
@@ -105,7 +107,7 @@ struct Launched {
     /// Write how many warps an SM has room for, by registers and shared memory, as SVG
     #[arg(long, value_name = "FILE")]
     occupancy: Option<PathBuf>,
-    /// Write one page with pictures, and PTX and machine code side by side with their cycles
+    /// Write one page with pictures, and source, PTX and machine code side by side with their cycles
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Show the metrics beside what Nsight Compute said of the same launch, with `--csv`
@@ -117,7 +119,7 @@ struct Launched {
     /// Execute so many CTAs of each place of the device alone, and extrapolate: for grids whose CTAs do alike
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(3..))]
     sample: Option<u64>,
-    /// Print one JSON object: every metric, and each instruction with why warps waited
+    /// Print one JSON object: every metric, and each instruction and line with why warps waited
     #[arg(long)]
     json: bool,
 }
@@ -167,6 +169,7 @@ fn one(arguments: &Launched) -> Result<Exit, Failure> {
         Some(outputs) => {
             let text = |address| code.program.instruction(kernel, address).unwrap_or_default();
             let mut value = report.json(&device, text);
+            code.lines.write(&report, &mut value);
             value["outputs"] = outputs.into();
             if let Some(profile) = &profile {
                 value["compare"] = compare::json(&report, &device, profile);
@@ -181,7 +184,7 @@ fn one(arguments: &Launched) -> Result<Exit, Failure> {
             terminal::json(&value)?;
         }
         None => {
-            let mut page = page::page(&report, &device, &code.program);
+            let mut page = page::page(&report, &device, &code.program) + &code.lines.tables(&report);
             if let Some(profile) = &profile {
                 page = page + "\n" + &compare::table(&report, &device, profile);
             }
@@ -213,9 +216,7 @@ fn files(arguments: &Launched, report: &Report, device: &Device, code: &Code) ->
         write(path, drawn(plots::occupancy(report, device))?)?;
     }
     if let Some(path) = &arguments.html {
-        // What is no text is a cubin.
-        let ptx = std::fs::read_to_string(&arguments.file).ok();
-        write(path, drawn(html::page(report, device, &code.program, ptx.as_deref()))?)?;
+        write(path, drawn(html::page(report, device, &code.program, &code.lines))?)?;
     }
     Ok(())
 }

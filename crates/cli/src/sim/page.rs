@@ -3,7 +3,7 @@
 use crate::run::request::Extents;
 use crate::terminal::{self, thousands};
 use sass_machine::{BYTES, Program};
-use sim::{Device, Idea, Report, Row};
+use sim::{Device, Idea, Line, Report, Row};
 use std::fmt::Write;
 
 /// The report as text: figures, why warps waited, and the instructions with most of that.
@@ -32,30 +32,46 @@ pub(super) fn page(report: &Report, device: &Device, program: &Program) -> Strin
     );
     let rows = report.metrics(device).into_iter().map(|metric| vec![metric.name, number(metric.value)]);
     page += &terminal::table(&["metric", "value"], rows.collect(), true);
-    let all = report.stalls().all().max(1);
-    let mut lines: Vec<_> = report.lines.iter().enumerate().filter(|(_, line)| line.warps > 0).collect();
-    lines.sort_by_key(|(at, line)| (std::cmp::Reverse(line.stalls.all()), *at));
-    lines.truncate(SHOWN);
-    lines.sort_by_key(|(at, _)| *at);
-    let rows = lines.into_iter().map(|(at, line)| {
-        let (reason, cycles) = Report::reason(line);
+    let code = report.lines.iter().enumerate().map(|(at, line)| {
         let address = at as u64 * BYTES;
-        let waited = line.stalls.waited();
-        vec![
-            format!("{:.1} %", 100.0 * line.stalls.all() as f64 / all as f64),
-            thousands(line.warps),
-            format!("{:.1}", waited as f64 / line.warps as f64),
-            if cycles == 0 { String::new() } else { reason.to_owned() },
-            format!("{address:#06x}  {}", program.instruction(&report.kernel, address).unwrap_or_default()),
-        ]
+        let text = program.instruction(&report.kernel, address).unwrap_or_default();
+        (format!("{address:#06x}  {text}"), *line)
     });
     page.push('\n');
-    page += &terminal::table(
-        &["of all", "warps", "cycles waited", "most for", "instruction"],
-        rows.collect(),
-        false,
-    );
-    page
+    page + &lines(report, "instruction", code.collect())
+}
+
+/// What stands in front of a line, see [`cells`].
+pub(super) const HEADINGS: [&str; 4] = ["of all", "warps", "cycles waited", "most for"];
+
+/// What a line costs, of so many cycles; nothing, if no warp came there.
+pub(super) fn cells(line: &Line, all: u64) -> Vec<String> {
+    if line.warps == 0 {
+        return Vec::new();
+    }
+    let (reason, cycles) = Report::reason(line);
+    vec![
+        format!("{:.1} %", 100.0 * line.stalls.all() as f64 / all.max(1) as f64),
+        thousands(line.warps),
+        format!("{:.1}", line.stalls.waited() as f64 / line.warps as f64),
+        if cycles == 0 { String::new() } else { reason.to_owned() },
+    ]
+}
+
+/// Those of some lines at which warps spent the most cycles, in their order.
+pub(super) fn lines(report: &Report, heading: &str, lines: Vec<(String, Line)>) -> String {
+    let all = report.stalls().all();
+    let mut lines: Vec<_> = lines.into_iter().filter(|(_, line)| line.warps > 0).enumerate().collect();
+    lines.sort_by_key(|(at, (_, line))| (std::cmp::Reverse(line.stalls.all()), *at));
+    lines.truncate(SHOWN);
+    lines.sort_by_key(|(at, _)| *at);
+    let rows = lines.into_iter().map(|(_, (text, line))| {
+        let mut row = cells(&line, all);
+        row.push(text);
+        row
+    });
+    let headings: Vec<&str> = HEADINGS.into_iter().chain([heading]).collect();
+    terminal::table(&headings, rows.collect(), false)
 }
 
 /// A metric's number.
@@ -66,7 +82,7 @@ pub(super) fn number(value: f64) -> String {
     }
 }
 
-/// Instructions that are shown.
+/// Lines that are shown.
 const SHOWN: usize = 24;
 
 /// A device's numbers, with where each comes from.

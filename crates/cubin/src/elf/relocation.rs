@@ -38,6 +38,19 @@ impl Elf {
         }
     }
 
+    /// What stands in a section instead of its bytes: places in it, and the names of the symbols there. Damaged entries are left out.
+    #[must_use]
+    pub fn symbols_in(&self, section: u32) -> Vec<(u64, String)> {
+        let Ok(symbols) = self.symbols() else { return Vec::new() };
+        let tables = (0u32..).zip(&self.sections).filter(|(_, table)| table.info == section);
+        let relocations = tables.filter_map(|(number, _)| self.relocations(number).ok()).flatten();
+        let named = relocations.filter_map(|relocation| {
+            let name = self.symbol_name(symbols.get(relocation.symbol as usize)?).ok()?;
+            Some((relocation.offset, String::from_utf8_lossy(name).into_owned()))
+        });
+        named.collect()
+    }
+
     /// Writes a table of relocations anew. Addends go only where the table has room for them.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ mod corpus;
 mod files;
 mod instructions;
 mod liveness;
+mod pointers;
 mod shape_expressions;
 mod shape_paths;
 mod shapes;

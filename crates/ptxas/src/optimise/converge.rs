@@ -201,17 +201,20 @@ fn write(code: &mut Code, flow: &Flow, mut regions: Vec<Region>) -> bool {
         let meeting = code.label();
         let join = flow.blocks[region.join].lines.start;
         meetings.push(meeting);
-        let bssy = Instruction {
-            guard: None,
-            name: "BSSY".to_owned(),
-            operands: vec![text(*number), Operand::Target(meeting)],
-            written: 0,
+        // Both are for the branch.
+        let origin = match &code.lines[region.at] {
+            Line::Instruction(branch) => branch.origin,
+            Line::Label(_) => None,
         };
-        let bsync =
-            Instruction { guard: None, name: "BSYNC".to_owned(), operands: vec![text(*number)], written: 0 };
-        front.entry(region.at).or_default().push(Line::Instruction(bssy));
+        let instruction = |name: &str, operands| {
+            let name = name.to_owned();
+            Line::Instruction(Instruction { name, operands, origin, ..Instruction::default() })
+        };
+        let bssy = instruction("BSSY", vec![text(*number), Operand::Target(meeting)]);
+        let bsync = instruction("BSYNC", vec![text(*number)]);
+        front.entry(region.at).or_default().push(bssy);
         let close = closes.entry(join).or_default();
-        close.splice(0..0, [Line::Label(meeting), Line::Instruction(bsync)]);
+        close.splice(0..0, [Line::Label(meeting), bsync]);
     }
     // Those of a region lead to where it ends, the inner ones first.
     for ((_, region), &meeting) in numbered.iter().zip(&meetings).rev() {

@@ -133,10 +133,14 @@ fn write(code: &mut Code, rows: Vec<(Vec<Load>, u8)>) {
             front.insert(first, all);
         }
         for (index, load) in row.iter().enumerate() {
+            let origin = match &code.lines[load.line] {
+                Line::Instruction(one) => one.origin,
+                Line::Label(_) => None,
+            };
             let part = |word: u8| {
                 let from = Operand::part(wide, index as u8 * words + word);
                 let operands = vec![Operand::part(load.to.0, load.to.1 + word), from];
-                Instruction { guard: None, name: "MOV".to_owned(), operands, written: 1 }
+                Instruction { name: "MOV".to_owned(), operands, written: 1, origin, ..Instruction::default() }
             };
             instead.insert(load.line, (0..words).map(part).collect());
         }

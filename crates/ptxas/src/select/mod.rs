@@ -34,6 +34,7 @@ mod wmma;
 
 use crate::code::{Class, Code, Label, Operand, Reg};
 use crate::layout::Layout;
+use debug_info::Origin;
 use ir::operand::{Def, Predicate, Value};
 use ir::{Instruction, Op};
 use meet::Convention;
@@ -187,6 +188,8 @@ impl<'a> Select<'a> {
             labels.entry(label.target).or_default().push(LabelId(index as u32));
         }
         let count = function.instructions.len() as u32;
+        // Of a function that is inlined, its call's is what stands around it.
+        let around = self.code.is_for(None);
         for index in 0..=count {
             for &label in labels.get(&index).into_iter().flatten() {
                 let label = self.label(label);
@@ -201,6 +204,7 @@ impl<'a> Select<'a> {
                 self.refused.push(Diagnostic::error(crate::codes::RESOURCES, span, text));
                 break;
             }
+            self.code.is_for(Some(Origin { function: function.id, instruction: index }));
             let opcode = self.module.opcode(&function.body.instructions[index as usize]);
             self.apart = opcode.data().mnemonic == Mnemonic::Barrier;
             let selected = match &function.instructions[index as usize] {
@@ -212,6 +216,7 @@ impl<'a> Select<'a> {
             }
         }
         self.leave(None);
+        self.code.is_for(around);
     }
 
     fn refuse(&mut self, index: u32, why: Refusal) {

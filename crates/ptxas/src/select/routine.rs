@@ -16,6 +16,7 @@
 
 use super::{Done, Function, Refusal, Select};
 use crate::code::{Label, Operand, Reg};
+use debug_info::Origin;
 use ir::Op;
 use ir::instruction as i;
 use ir::operand::{Argument, Def, Value};
@@ -271,6 +272,10 @@ impl<'a> Select<'a> {
         self.at = Function::new(Rc::new(callee), HashMap::new(), Some(end));
         self.inlined.truncate(1);
         self.inlined.push(id);
+        // What stands around the body is for its first instruction and its last.
+        let last = self.at.function.instructions.len().saturating_sub(1) as u32;
+        let [first, last] = [0, last].map(|instruction| Some(Origin { function: id, instruction }));
+        self.code.is_for(first);
         let pointer = Operand::Text("R1".to_owned());
         let move_by = |select: &mut Self, by: &str| {
             let read = vec![pointer.clone(), Operand::Text(by.to_owned()), Operand::zero()];
@@ -293,6 +298,7 @@ impl<'a> Select<'a> {
             self.receive(param, bytes, |word| at(above, from + word));
         }
         self.body();
+        self.code.is_for(last);
         self.code.place(end);
         let below = self.pinned();
         // Results that stand in registers are stored while those may still be spilled.

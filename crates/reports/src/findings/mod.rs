@@ -7,6 +7,7 @@ mod source;
 
 pub use html::escaped;
 use serde_json::Value;
+pub use source::source_lines;
 
 /// What was checked, and what came of it.
 pub struct Findings<'a> {

@@ -15,7 +15,7 @@ pub(super) struct Sources(HashMap<String, Vec<String>>);
 impl Sources {
     /// The lines around one, with their numbers.
     pub(super) fn around(&mut self, file: &str, line: u64) -> Vec<(usize, &str)> {
-        let lines = self.0.entry(file.to_owned()).or_insert_with(|| read(file));
+        let lines = self.0.entry(file.to_owned()).or_insert_with(|| source_lines(file));
         let line = usize::try_from(line).unwrap_or(0);
         let first = line.saturating_sub(AROUND).max(1);
         let numbered = lines.iter().enumerate().map(|(at, text)| (at + 1, text.as_str()));
@@ -23,7 +23,8 @@ impl Sources {
     }
 }
 
-fn read(file: &str) -> Vec<String> {
+/// The lines of a source file; none, if it cannot be read or is too large.
+pub fn source_lines(file: &str) -> Vec<String> {
     if fs::metadata(file).is_ok_and(|data| !data.is_file() || data.len() > MOST) {
         return Vec::new();
     }

@@ -1,0 +1,191 @@
+//! Lines of machine code: what compilers of PTX write of them into cubins, in the form that ptxas 13.0 gives them, and how that is read.
+//!
+//! | section | what it has |
+//! | --- | --- |
+//! | `.debug_line` | the source line of each machine instruction, by `.loc`, with the calls that were inlined there |
+//! | `.debug_str` | the names of functions that were inlined |
+//! | `.nv_debug_line_sass` | the line of the PTX, of a file that has no name |
+//! | `.nv_debug_ptx_txt` | the PTX, a zero behind each line |
+//!
+//! Both tables are line programs of DWARF 2. One thing DWARF does not have: a row may name the row of its sequence that called it, and the
+//! function that was inlined there, by an extended opcode. Rows of callers stand in front of those of what they call, at the same address.
+//! Addresses are relocations by the kernel's symbol.
+
+mod program;
+mod read;
+
+pub use read::{Line, LineTable};
+
+use program::{Caller, Program, Row};
+use ptx::module::{FuncId, Loc, Module};
+use std::collections::BTreeMap;
+
+/// Bytes of a machine instruction.
+const BYTES: u64 = 16;
+
+/// The extended opcode of line programs by which a row has a caller: the number of a row of its sequence from 1, or 0; a place in
+/// `.debug_str`.
+const INLINED_CALL: u8 = 0x90;
+
+/// The tables by source and by PTX, and the PTX itself.
+pub const SOURCE_LINES: &str = ".debug_line";
+/// See the module.
+pub const PTX_LINES: &str = ".nv_debug_line_sass";
+/// See the module.
+pub const PTX_TEXT: &str = ".nv_debug_ptx_txt";
+/// See the module.
+const NAMES: &str = ".debug_str";
+
+/// An instruction of a module's PTX, which others were made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Origin {
+    /// The function.
+    pub function: FuncId,
+    /// Its place in the body.
+    pub instruction: u32,
+}
+
+impl Origin {
+    /// The line of the PTX, from 1.
+    pub fn line(self, module: &Module) -> Option<u32> {
+        let body = module.functions.get(self.function.index())?.body.as_ref()?;
+        let span = body.instructions.get(self.instruction as usize)?.span;
+        Some(module.source.line_column(span.start).0)
+    }
+
+    /// Where it comes from, if `.loc` says so.
+    pub fn loc(self, module: &Module) -> Option<&Loc> {
+        module.loc(self.function, self.instruction)
+    }
+}
+
+/// A kernel's machine code.
+#[derive(Clone, Copy, Debug)]
+pub struct MachineCode<'a> {
+    /// The kernel.
+    pub kernel: FuncId,
+    /// What each machine instruction is for; none, if it is for the kernel as a whole.
+    pub origins: &'a [Option<Origin>],
+    /// Bytes of the code, with what fills it up.
+    pub bytes: u64,
+}
+
+/// A section to be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LineSection {
+    /// Its name.
+    pub name: &'static str,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Where in it addresses of 64 bits stand, and of which kernel.
+    pub addresses: Vec<(usize, FuncId)>,
+}
+
+/// The sections about the machine code of a module's kernels.
+pub fn sections(module: &Module, code: &[MachineCode<'_>]) -> Vec<LineSection> {
+    let mut sections = Vec::new();
+    let mut names = Names::default();
+    let mut files: Vec<u32> = module.files.keys().copied().collect();
+    files.sort_unstable();
+    let paths: Vec<String> = files.iter().map(|&index| module.file_name(index)).collect();
+    let mut sources = Program::new(&paths);
+    for of in code {
+        let rows = source_rows(module, of, &files, &mut names);
+        // Without `.loc` there is nothing to say.
+        if !rows.is_empty() {
+            sources.sequence(of.kernel, &rows, of.bytes);
+        }
+    }
+    if !sources.is_empty() {
+        sections.push(sources.finish(SOURCE_LINES));
+    }
+    if !names.bytes.is_empty() {
+        sections.push(LineSection { name: NAMES, bytes: names.bytes, addresses: Vec::new() });
+    }
+    let mut ptx = Program::new(&[]);
+    for of in code {
+        ptx.sequence(of.kernel, &ptx_rows(module, of), of.bytes);
+    }
+    sections.push(ptx.finish(PTX_LINES));
+    sections.push(LineSection { name: PTX_TEXT, bytes: text(module), addresses: Vec::new() });
+    sections
+}
+
+/// Strings, each once.
+#[derive(Default)]
+struct Names {
+    bytes: Vec<u8>,
+    places: BTreeMap<String, u64>,
+}
+
+impl Names {
+    fn place(&mut self, name: &str) -> u64 {
+        let bytes = &mut self.bytes;
+        *self.places.entry(name.to_owned()).or_insert_with(|| {
+            let place = bytes.len() as u64;
+            bytes.extend(name.bytes().filter(|&byte| byte != 0));
+            bytes.push(0);
+            place
+        })
+    }
+}
+
+/// A row wherever the source line changes. What stands in front of the first `.loc` counts as of its line.
+fn source_rows(module: &Module, code: &MachineCode<'_>, files: &[u32], names: &mut Names) -> Vec<Row> {
+    let locs: Vec<Option<&Loc>> =
+        code.origins.iter().map(|origin| origin.and_then(|origin| origin.loc(module))).collect();
+    let body = module.functions[code.kernel.index()].body.as_ref();
+    let own = body.and_then(|body| {
+        body.instructions.iter().find_map(|instruction| body.locs.get(instruction.loc? as usize))
+    });
+    let first = own.or_else(|| locs.iter().flatten().next().copied());
+    let mut rows: Vec<Row> = Vec::new();
+    let mut before = None;
+    for (at, loc) in locs.into_iter().enumerate() {
+        let Some(loc) = loc.or(first.filter(|_| before.is_none())) else { continue };
+        if before == Some(loc) {
+            continue;
+        }
+        before = Some(loc);
+        let mut chain: Vec<&Loc> = loc.chain().collect();
+        chain.reverse();
+        for (depth, loc) in chain.into_iter().enumerate() {
+            let file = files.binary_search(&loc.file).map_or(0, |index| index as u64 + 1);
+            // The row in front is the caller's.
+            let caller = (depth > 0).then(|| Caller {
+                row: rows.len() as u64,
+                name: names.place(loc.function.as_deref().unwrap_or_default()),
+            });
+            rows.push(Row { address: at as u64 * BYTES, file, line: loc.line.into(), caller });
+        }
+    }
+    rows
+}
+
+/// A row wherever the line of the PTX changes. What is for the kernel as a whole counts as of the line that names it.
+fn ptx_rows(module: &Module, code: &MachineCode<'_>) -> Vec<Row> {
+    let (name, _) = module.source.line_column(module.functions[code.kernel.index()].span.start);
+    let mut rows: Vec<Row> = Vec::new();
+    for (at, origin) in code.origins.iter().enumerate() {
+        let line = u64::from(origin.and_then(|origin| origin.line(module)).unwrap_or(name));
+        if rows.last().is_none_or(|row| row.line != line) {
+            rows.push(Row { address: at as u64 * BYTES, file: 0, line, caller: None });
+        }
+    }
+    rows
+}
+
+/// The PTX without what stands in sections, a zero behind each line.
+fn text(module: &Module) -> Vec<u8> {
+    let mut text = Vec::new();
+    let mut in_section = false;
+    for line in module.source.text().lines() {
+        in_section |= line.trim_start().starts_with(".section");
+        if !in_section {
+            text.extend(line.bytes().filter(|&byte| byte != 0));
+        }
+        in_section &= !line.contains('}');
+        text.push(0);
+    }
+    text
+}
