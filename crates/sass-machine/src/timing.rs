@@ -4,12 +4,13 @@
 //! instruction that comes too early is given that instead, and its own results are put back among the newest ones. The same is done for
 //! an operand that the instruction before has kept in its place (`.reuse`).
 
+use crate::decode::WORD;
 use crate::registers::{Registers, Value};
 use sass::SLOTS;
 use sass::effects::Register;
 use sass::hazards::{BOARDS, Hazard, Issue, State};
 use sass::latency::{Class, Consumer, Latencies};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// An instruction, with the registers that it reads and writes in a row.
@@ -98,6 +99,10 @@ pub(crate) struct Timing {
     kept: [Option<(Register, Value)>; SLOTS as usize],
     /// What the registers held that it writes.
     before: Vec<(Register, Value)>,
+    /// The broken dependences of the instruction that is being issued.
+    broken: Vec<Hazard>,
+    /// The lanes that each instruction was issued for last, by its place.
+    lanes: HashMap<u64, u32>,
     found: BTreeSet<(u64, u64, String)>,
 }
 
@@ -112,6 +117,8 @@ impl Timing {
             given: Vec::new(),
             kept: Default::default(),
             before: Vec::new(),
+            broken: Vec::new(),
+            lanes: HashMap::new(),
             found: BTreeSet::new(),
         }
     }
@@ -140,10 +147,8 @@ impl Timing {
             }
         }
         self.end(registers);
-        let found = &mut self.found;
-        issue.issue(&mut self.state, schedule.latencies, &mut |Hazard { offset, on, message }| {
-            found.insert((offset, on, message));
-        });
+        let broken = &mut self.broken;
+        issue.issue(&mut self.state, schedule.latencies, &mut |hazard| broken.push(hazard));
         self.before.clear();
         self.before.extend(writes.iter().map(|&register| (register, registers.get(register))));
         self.given.clear();
@@ -215,6 +220,13 @@ impl Timing {
     pub(crate) fn after(&mut self, place: usize, active: u32, registers: &mut Registers) {
         let schedule = Arc::clone(&self.schedule);
         let Some(Some(Planned { issue, .. })) = schedule.issues.get(place) else { return };
+        // Lanes that have parted have registers of their own: only where both are for the same lane one depends on the other.
+        for Hazard { offset, on, message } in self.broken.drain(..) {
+            if self.lanes.get(&on).is_none_or(|lanes| lanes & active != 0) {
+                self.found.insert((offset, on, message));
+            }
+        }
+        self.lanes.insert((place * WORD) as u64, active);
         for (register, newest) in self.given.drain(..) {
             let written = issue.effects.writes.contains(register).then(|| registers.get(register));
             registers.put(register, &newest, u32::MAX);

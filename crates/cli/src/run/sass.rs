@@ -162,6 +162,7 @@ pub(crate) fn exit_of(kind: &FaultKind) -> Exit {
         | FaultKind::Address { .. }
         | FaultKind::Misaligned { .. }
         | FaultKind::Trap
+        | FaultKind::Assert(_)
         | FaultKind::NoInstruction(_)
         | FaultKind::OutsideOfCode
         | FaultKind::Deadlock

@@ -204,6 +204,7 @@ fn anywhere(fault: &Fault) -> String {
         FaultKind::Block(_)
         | FaultKind::Shared(_)
         | FaultKind::Trap
+        | FaultKind::Assert(_)
         | FaultKind::NoInstruction(_)
         | FaultKind::NotExecuted(_)
         | FaultKind::OutsideOfCode
