@@ -4,8 +4,8 @@ use crate::code::{Class, Code, Instruction, Label, Line, Operand, Reg, alignment
 use crate::file::File;
 use std::collections::{HashMap, HashSet};
 
-/// R254 is the highest of a thread's registers; R1 is the stack pointer.
-pub const GENERAL: u32 = 255;
+/// R252 is the highest of a thread's registers that code names; R1 is the stack pointer.
+pub const GENERAL: u32 = 253;
 const STACK_POINTER: u32 = 1;
 /// P7 is PT.
 const PREDICATES: u32 = 7;

@@ -50,7 +50,7 @@ pub struct Usage {
     pub id: FuncId,
     /// Its name.
     pub name: String,
-    /// General registers.
+    /// General registers, with the two that nobody names, as NVIDIA's compiler counts.
     pub registers: u32,
     /// Bytes of local memory.
     pub frame: u64,
@@ -225,7 +225,8 @@ fn usage(kernel: &emit::Kernel<'_>, text: &str) -> Usage {
         is_general.then(|| kernel.allocation.of(reg) + u32::from(part + width))
     });
     // A call names registers of the hardware.
-    let least = if kernel.code.externs().next().is_some() { registers::LEAST } else { 2 };
+    let least =
+        if kernel.code.externs().next().is_some() { registers::LEAST - registers::RESERVED } else { 2 };
     let in_use = allocate::in_use(&kernel.code);
     let lines = kernel.code.lines.iter().zip(in_use).filter_map(|(line, registers)| match line {
         code::Line::Instruction(one) => Some((one, registers)),
@@ -241,7 +242,7 @@ fn usage(kernel: &emit::Kernel<'_>, text: &str) -> Usage {
     Usage {
         id: kernel.id,
         name: kernel.declaration.name.clone(),
-        registers: general.max().unwrap_or(0).max(least),
+        registers: general.max().unwrap_or(0).max(least) + registers::RESERVED,
         frame: kernel.local,
         spilled: kernel.spilled,
         shared: kernel.layout.shared_bytes,

@@ -13,18 +13,20 @@ const GRANULE: u32 = 8;
 const WARP: u32 = 32;
 /// Bytes that frames are multiples of.
 const FRAME: u64 = 16;
+/// What a thread has beside those that its code names: NVIDIA's compiler counts two more, and with R254 a launch was refused on an H100.
+pub(crate) const RESERVED: u32 = 2;
 /// No kernel is held to less than this, as ptxas says of sm_90: calls need as many.
 pub(crate) const LEAST: u32 = 24;
 
 /// Warps that an SM has place for.
-const WARPS: u32 = 64;
+pub(crate) const WARPS: u32 = 64;
 
 /// Warps that are on an SM together, if each lane has so many registers.
 pub(crate) fn warps_together(registers: u32) -> u32 {
     (OF_AN_SM / (registers.max(1).next_multiple_of(GRANULE) * WARP)).min(WARPS)
 }
 
-/// The registers that a kernel may have: as it says, else as many as let the CTAs that it speaks of be there together, else what
+/// The registers that a kernel may name: as it says, else as many as let the CTAs that it speaks of be there together, else what
 /// the caller says.
 pub(crate) fn limit(bounds: &LaunchBounds, most: Option<u32>) -> u32 {
     let threads =
@@ -36,9 +38,9 @@ pub(crate) fn limit(bounds: &LaunchBounds, most: Option<u32>) -> u32 {
     let asked = match (bounds.max_nreg, by_launches) {
         (Some(most), _) => most,
         (None, Some(by_launches)) => by_launches,
-        (None, None) => most.unwrap_or(GENERAL),
+        (None, None) => most.unwrap_or(GENERAL + RESERVED),
     };
-    asked.clamp(LEAST, GENERAL)
+    asked.clamp(LEAST, GENERAL + RESERVED) - RESERVED
 }
 
 /// Gives a kernel its registers. No register keeps its value in a call; then, round by round, those go that are too many.

@@ -7,7 +7,7 @@
 use super::pressure::{Lives, Pressure};
 use crate::allocate::{Units, blocks, live_out};
 use crate::code::{Class, Code, Instruction, Line, Operand};
-use crate::registers::warps_together;
+use crate::registers::{RESERVED, WARPS, warps_together};
 use crate::schedule::{Latency, Weight, guard_cycles, latency, weight};
 use std::collections::HashMap;
 
@@ -20,7 +20,9 @@ const FEW: i32 = 27;
 /// What may be live beyond what was before.
 const MORE: i32 = 6;
 /// Registers that are none of a block's values: the stack pointer, and what does not fit in between.
-const OTHERS: u32 = 2;
+const OTHERS: u32 = RESERVED + 2;
+/// One warp less for a scheduler is worth this part of a cost.
+const WAVE: u32 = 32;
 /// Schedulers of an SM.
 const SCHEDULERS: u32 = 4;
 /// The same of predicates.
@@ -215,7 +217,7 @@ impl Region {
         let old: Vec<usize> = (0..self.weights.len()).collect();
         let (was, predicates) = self.lives.peak(&old);
         let mut best = (self.cost(&old, was.max(elsewhere)), None);
-        for limit in [was.max(FEW), (was + MORE).max(EASY), (was + was / 8).max(EASY)] {
+        for limit in [was, was.max(FEW), (was + MORE).max(EASY), (was + was / 8).max(EASY)] {
             for is_careful in [false, true] {
                 let new = self.list(limit, is_careful);
                 let (now, flags) = self.lives.peak(&new);
@@ -229,10 +231,11 @@ impl Region {
     }
 
     /// What an order costs a scheduler for one of the warps that share it: an issue for each instruction, and its part of the cycles
-    /// that all wait.
+    /// that all wait. Fewer warps cost something beyond that, as a grid may need another wave.
     fn cost(&self, order: &[usize], registers: i32) -> u32 {
-        let warps = warps_together(registers as u32 + OTHERS) / SCHEDULERS;
-        order.len() as u32 + self.cycles(order) / warps.max(1)
+        let warps = (warps_together(registers as u32 + OTHERS) / SCHEDULERS).max(1);
+        let cost = order.len() as u32 + self.cycles(order) / warps;
+        cost + cost * (WARPS / SCHEDULERS - warps) / WAVE
     }
 
     /// Cycles until the last instruction of an order has its result.
