@@ -195,7 +195,7 @@ fn of_result(one: &Instruction, units: &Units, zeros: &[u32]) -> u32 {
         }
     };
     let number = |slot: usize| one.operands.get(one.written + slot).and_then(slots::constant);
-    let sum = |a: u32, b: u32| (a + b).min(MOST_ZEROS);
+    let sum = |a: u32, b: u32| a.saturating_add(b).min(MOST_ZEROS);
     match one.name.as_str() {
         "MOV" => of(0),
         "IADD3" => of(0).min(of(1)).min(of(2)),
