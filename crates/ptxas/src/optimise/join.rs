@@ -22,7 +22,7 @@ pub(crate) fn join(code: &mut Code) {
             let Line::Instruction(one) = &code.lines[at] else { continue };
             if may_write(one) {
                 open.close(&mut rows);
-            } else if let Some(load) = open.load(code, one, at, &units, &zeros) {
+            } else if let Some(load) = open.load(one, at, &units, &zeros) {
                 open.loads.entry(load.0).or_default().entry(load.1.offset).or_insert(load.1);
             }
             units.writes(one, &mut |unit| *open.versions.entry(unit).or_default() += 1);
@@ -46,14 +46,13 @@ type Base = (u32, usize, u8);
 /// Loads that no store has come behind.
 #[derive(Default)]
 struct Open {
-    loads: HashMap<(Base, u32), BTreeMap<i64, Load>>,
+    loads: BTreeMap<(Base, u32), BTreeMap<i64, Load>>,
     versions: HashMap<u32, usize>,
 }
 
 impl Open {
     fn load(
         &self,
-        code: &Code,
         one: &Instruction,
         at: usize,
         units: &Units,
@@ -72,9 +71,7 @@ impl Open {
         let &Operand::Address { before: "", reg: base, width: 1, beside: "", offset } = from else {
             return None;
         };
-        let temporary =
-            one.guard.is_some() || !matches!(code.registers[reg.0 as usize].class, Class::General(_));
-        if temporary || width * 4 != bytes {
+        if one.guard.is_some() || width * 4 != bytes {
             return None;
         }
         let unit = units.first[base.0 as usize];
@@ -85,7 +82,7 @@ impl Open {
 
     /// Chooses rows among what was loaded.
     fn close(&mut self, rows: &mut Vec<(Vec<Load>, u8)>) {
-        for (((_, _, bytes), zeros), loads) in self.loads.drain() {
+        for (((_, _, bytes), zeros), loads) in std::mem::take(&mut self.loads) {
             let mut starts: Vec<i64> = loads.keys().copied().collect();
             for size in [16, 8] {
                 let count = size / i64::from(bytes);
