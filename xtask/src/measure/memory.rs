@@ -11,6 +11,17 @@ const LINE: u64 = 128;
 /// Loads of a chase between two tests of its counter.
 const CHASED: u64 = 8;
 
+/// A chase of one thread through a circle of lines, so many steps a round.
+pub(crate) fn circle(name: String, load: &str, size: u64, steps: u64) -> Probe {
+    let before = slow("MOV R20, R4") + &slow("MOV R21, R5");
+    let mut round = slow(&format!("MOV R22, {:#x}", steps / CHASED)) + ".L_again:\n";
+    round += &format!("[B--2---:R-:W2:-:S02] {load} R20, desc[UR4][R20.64] ;\n").repeat(CHASED as usize);
+    round += &plain(4, "IADD3 R22, R22, -0x1, RZ");
+    round += &plain(13, "ISETP.NE.AND P2, PT, R22, RZ, PT");
+    round += "[B------:R-:W-:-:S05] @P2 BRA `(.L_again) ;\n";
+    Probe::new(name, size, steps as u32, &before, &round).input(Input::Circle(size))
+}
+
 /// Chases through circles of lines, through the L1 and around it. The first round fills what there is to fill.
 pub(crate) fn chase() -> Vec<Probe> {
     let sizes = [
@@ -40,17 +51,7 @@ pub(crate) fn chase() -> Vec<Probe> {
         for size in sizes {
             // A round goes on where the one before it has ended: around a large circle it comes back to no line that is still near.
             let steps = (size / LINE).min(1 << 18);
-            let before = slow("MOV R20, R4") + &slow("MOV R21, R5");
-            let mut round = slow(&format!("MOV R22, {:#x}", steps / CHASED)) + ".L_again:\n";
-            round +=
-                &format!("[B--2---:R-:W2:-:S02] {load} R20, desc[UR4][R20.64] ;\n").repeat(CHASED as usize);
-            round += &plain(4, "IADD3 R22, R22, -0x1, RZ");
-            round += &plain(13, "ISETP.NE.AND P2, PT, R22, RZ, PT");
-            round += "[B------:R-:W-:-:S05] @P2 BRA `(.L_again) ;\n";
-            probes.push(
-                Probe::new(format!("chase/{name}"), size, steps as u32, &before, &round)
-                    .input(Input::Circle(size)),
-            );
+            probes.push(circle(format!("chase/{name}"), load, size, steps));
         }
     }
     // The L2 by line: each of these lines again and again, around the L1.
@@ -70,7 +71,7 @@ const UNROLLED: u32 = 16;
 
 /// Where the accesses of all warps go.
 #[derive(Clone, Copy)]
-struct Walk {
+pub(crate) struct Walk {
     /// Bytes between neighbouring lanes, and between neighbouring warps.
     lane: u64,
     warp: u64,
@@ -83,13 +84,13 @@ struct Walk {
 
 impl Walk {
     /// Warps side by side, each with its next access so many bytes behind.
-    fn side_by_side(lane: u64, step: u64, range: u64) -> Self {
+    pub(crate) fn side_by_side(lane: u64, step: u64, range: u64) -> Self {
         Self { lane, warp: 32 * lane, step, row: u64::from(UNROLLED) * step, range }
     }
 }
 
 /// Accesses of all warps, so many rows.
-fn stream(name: String, variable: u64, access: &str, walk: Walk, rows: u32) -> Probe {
+pub(crate) fn stream(name: String, variable: u64, access: &str, walk: Walk, rows: u32) -> Probe {
     let Walk { lane, warp, step, row, range } = walk;
     let before = slow("SHF.R.U32.HI R22, RZ, 0x5, R6")
         + &slow("LOP3.LUT R23, R6, 0x1f, RZ, 0xc0, !PT")

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `probe` | what a micro-benchmark is |
 //! | `pipes`, `memory`, `launch` | the micro-benchmarks, by what they ask |
+//! | `facts` | pairs of micro-benchmarks, each pair for one fact |
 //! | `placed` | one in a memory |
 //! | `silicon`, `model` | one on a GPU, and in the model |
 //! | `validation` | kernels that the model is compared with |
@@ -12,6 +13,7 @@
 //! round. The parameters in `crates/sim/devices` name the file that they were read from. `--model` runs the same probes and kernels in the
 //! model, and compares.
 
+mod facts;
 mod launch;
 mod memory;
 mod model;
@@ -31,6 +33,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// What is measured.
@@ -91,6 +94,8 @@ enum Family {
     Clock,
     /// An empty kernel.
     Launch,
+    /// Pairs of kernels, each for a fact of the hardware.
+    Facts,
     /// Kernels that the model is compared with.
     Validation,
 }
@@ -127,6 +132,7 @@ impl Family {
                 .into_iter()
                 .flat_map(|grid| [32, 256, 1024].map(|block| launch::empty().grid(grid).block(block)))
                 .collect(),
+            Self::Facts => facts::all(sms).into_iter().flat_map(|fact| [fact.base, fact.other]).collect(),
             Self::Validation => Vec::new(),
         }
     }
@@ -137,9 +143,13 @@ impl Family {
             Self::Launch => "grid,block,repeat,launches,nanoseconds\n",
             Self::Clock => "probe,grid,cta,cycles,nanoseconds\n",
             Self::Validation => "",
-            Self::Issue | Self::Latency | Self::Shared | Self::Chase | Self::Throughput | Self::Depth => {
-                "probe,variable,grid,block,count,launch,round,span,least,most\n"
-            }
+            Self::Issue
+            | Self::Latency
+            | Self::Shared
+            | Self::Chase
+            | Self::Throughput
+            | Self::Depth
+            | Self::Facts => "probe,variable,grid,block,count,launch,round,span,least,most\n",
         }
     }
 
@@ -175,15 +185,22 @@ impl Family {
             | Self::Chase
             | Self::Throughput
             | Self::Depth
+            | Self::Facts
             | Self::Validation => {
                 for launch in 0..LAUNCHES {
                     let left = placed.run()?;
-                    for round in 0..ROUNDS {
-                        let Cycles { span, least, most } = cycles(&left, round);
+                    let mut line = |round: &str, rounds| {
+                        let Cycles { span, least, most } = cycles(&left, rounds);
                         writeln!(
                             lines,
                             "{name},{variable},{grid},{block},{count},{launch},{round},{span},{least},{most}"
-                        )?;
+                        )
+                    };
+                    for round in 0..ROUNDS {
+                        line(&round.to_string(), round..=round)?;
+                    }
+                    if self == Self::Facts {
+                        line("all", facts::ALL)?;
                     }
                 }
             }
@@ -192,18 +209,18 @@ impl Family {
     }
 }
 
-/// What a round took: on the SM that took longest from its first warp's beginning to its last one's end, and the warps by themselves.
+/// What rounds took: on the SM that took longest from its first warp's beginning to its last one's end, and the warps by themselves.
 struct Cycles {
     span: u32,
     least: u32,
     most: u32,
 }
 
-fn cycles(left: &[Left], round: usize) -> Cycles {
+fn cycles(left: &[Left], rounds: RangeInclusive<usize>) -> Cycles {
     let mut of_sm: BTreeMap<u32, (u32, i32, i32)> = BTreeMap::new();
     let (mut least, mut most) = (u32::MAX, 0);
     for warp in left {
-        let (begin, end) = warp.rounds[round];
+        let (begin, end) = (warp.rounds[*rounds.start()].0, warp.rounds[*rounds.end()].1);
         let taken = end.wrapping_sub(begin);
         (least, most) = (least.min(taken), most.max(taken));
         // Clocks go around; differences to one of them do not.
@@ -272,6 +289,7 @@ fn in_model(choice: &Choice, name: &str) -> Result<()> {
                 None => continue,
             },
             Family::Placement | Family::Clock | Family::Launch => continue,
+            Family::Facts => facts::table(&facts::compare(&table(&family.file())?, &device, choice.sms)?),
             Family::Issue
             | Family::Latency
             | Family::Shared

@@ -39,7 +39,8 @@ fn memory() -> Result<Arc<Memory>> {
     Ok(Memory::new(Profile::default(), options)?)
 }
 
-fn left(probe: &Probe, device: &Device) -> Result<Vec<Left>> {
+/// What a probe leaves in the model.
+pub(crate) fn left(probe: &Probe, device: &Device) -> Result<Vec<Left>> {
     let memory = memory()?;
     let program = Program::read(&assemble(probe)?, false)?;
     let loaded = Loaded::new(&program, memory.memory())?;
@@ -73,7 +74,7 @@ pub(crate) fn probes(family: Family, probes: &[Probe], table: &str, device: &Dev
         let Some(&gpu) = silicon.get(&key) else { continue };
         match left(probe, device) {
             Ok(left) => {
-                let model = i64::from(cycles(&left, ROUNDS - 1).span);
+                let model = i64::from(cycles(&left, ROUNDS - 1..=ROUNDS - 1).span);
                 let error = 100.0 * (model - gpu) as f64 / gpu as f64;
                 writeln!(lines, "{key},{gpu},{model},{error:.1}")?;
             }

@@ -99,13 +99,13 @@ const PAIRS: &[(&str, &str)] = &[
     ("DFMA", "HMMA.16816.F32"),
 ];
 
-fn line_of(name: &str) -> (bool, &'static str) {
+pub(crate) fn line_of(name: &str) -> (bool, &'static str) {
     let found = INDEPENDENT.iter().find(|(known, ..)| *known == name);
     found.map_or((false, "NOP"), |&(_, variable, text)| (variable, text))
 }
 
 /// Independent instructions, these in turns.
-fn row(texts: &[(bool, &str)]) -> String {
+pub(crate) fn row(texts: &[(bool, &str)]) -> String {
     let mut round = String::new();
     for index in 0..LENGTH {
         let (variable, text) = texts[index as usize % texts.len()];
@@ -121,7 +121,7 @@ fn row(texts: &[(bool, &str)]) -> String {
 }
 
 /// A thread's own word of shared memory in R22, behind the system's.
-fn own_word(shift: u32) -> String {
+pub(crate) fn own_word(shift: u32) -> String {
     slow(&format!("SHF.L.U32 R22, R8, {shift:#x}, RZ")) + &slow("IADD3 R22, R22, 0x400, RZ")
 }
 
