@@ -56,13 +56,14 @@ fn register_of(value: Value) -> Option<RegId> {
 
 /// The base of an access to memory that other kernels share.
 fn accessed(field: &FieldValue<'_>) -> Option<RegId> {
-    match field {
-        FieldValue::Address(Address {
-            base: AddressBase::Register(register),
-            space: Space::Global | Space::Generic,
-            ..
-        }) => Some(*register),
-        _ => None,
+    if let FieldValue::Address(address) = field
+        && let Address {
+            base: AddressBase::Register(register), space: Space::Global | Space::Generic, ..
+        } = address
+    {
+        Some(*register)
+    } else {
+        None
     }
 }
 
