@@ -26,14 +26,16 @@ const BUDGET: u64 = 1 << 26;
 /// Machine code of a kernel, or why there is none.
 type Code = Result<Arc<Program>, String>;
 
+/// Code by module and kernel, with the module, so that no other has its address.
+type Compiled = HashMap<(usize, String), (Arc<Checked<Module>>, Code)>;
+
 struct Modelling {
     device: Device,
     engine: Option<Arc<dyn Engine>>,
     asynchrony: Asynchrony,
     masks: Masks,
     threads: NonZeroUsize,
-    /// By module and kernel. The module is kept, so that no other has its address.
-    code: Mutex<HashMap<(usize, String), (Arc<Checked<Module>>, Code)>>,
+    code: Mutex<Compiled>,
 }
 
 /// The model that the environment asks for. What cannot be understood is logged, and nothing is modelled then. Launches are executed as

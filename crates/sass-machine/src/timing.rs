@@ -216,17 +216,17 @@ impl Timing {
         self.boards.iter_mut().for_each(|board| board.retain(|&(_, ends)| ends > now));
     }
 
-    /// Puts back the newest values, and notes what an instruction has written in these lanes.
-    pub(crate) fn after(&mut self, place: usize, active: u32, registers: &mut Registers) {
+    /// Puts back the newest values, and notes what an instruction, which came for `running` lanes, has written in the active ones.
+    pub(crate) fn after(&mut self, place: usize, running: u32, active: u32, registers: &mut Registers) {
         let schedule = Arc::clone(&self.schedule);
         let Some(Some(Planned { issue, .. })) = schedule.issues.get(place) else { return };
         // Lanes that have parted have registers of their own: only where both are for the same lane one depends on the other.
         for Hazard { offset, on, message } in self.broken.drain(..) {
-            if self.lanes.get(&on).is_none_or(|lanes| lanes & active != 0) {
+            if self.lanes.get(&on).is_none_or(|lanes| lanes & running != 0) {
                 self.found.insert((offset, on, message));
             }
         }
-        self.lanes.insert((place * WORD) as u64, active);
+        self.lanes.insert((place * WORD) as u64, running);
         for (register, newest) in self.given.drain(..) {
             let written = issue.effects.writes.contains(register).then(|| registers.get(register));
             registers.put(register, &newest, u32::MAX);

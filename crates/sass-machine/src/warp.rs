@@ -283,7 +283,7 @@ impl Warp {
             timing.before(place, &mut self.registers);
             self.clock = timing.now();
         }
-        let active = self.active(step);
+        let (running, active) = (self.running, self.active(step));
         self.place += 1;
         let result = if active == 0 {
             Ok(None)
@@ -291,7 +291,7 @@ impl Warp {
             self.act(&step.action, active, place, around, reach).map_err(|kind| (place, kind))
         };
         if let Some(timing) = &mut timing {
-            timing.after(place, active, &mut self.registers);
+            timing.after(place, running, active, &mut self.registers);
         }
         self.timing = timing;
         result
