@@ -1,16 +1,15 @@
 //! `exec --check`: the program runs as a child, whose driver writes what it finds to a file of ours.
 
-use super::Arguments;
+use super::{Arguments, told};
 use crate::failure::{Exit, Failure};
 use crate::findings;
 use crate::terminal;
 use reports::findings::Findings;
 use sanitizer::Checks;
 use serde_json::{Value, json};
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
-use std::{env, fs, process};
+use std::{fs, process};
 
 /// Runs a program with the checks, and shows what they found.
 pub(super) fn run(arguments: &Arguments, mut command: Command, mut checks: Checks) -> Result<Exit, Failure> {
@@ -20,20 +19,12 @@ pub(super) fn run(arguments: &Arguments, mut command: Command, mut checks: Check
         crate::run::check::suppressions(path)?;
         command.env("WARPLOOM_CHECK_SUPPRESS", path);
     }
-    let file = env::temp_dir().join(format!("warploom-check-{}.jsonl", process::id()));
-    let failed = |what: &str, error: &std::io::Error| Failure::usage(format!("{what}: {error}"));
-    fs::write(&file, "").map_err(|error| failed("cannot write to the temporary folder", &error))?;
-    let status = command
-        .env("WARPLOOM_CHECK", checks.to_string())
-        .env("WARPLOOM_CHECK_REPORT", &file)
-        .status()
-        .map_err(|error| failed("cannot run the program", &error));
-    let text = fs::read_to_string(&file);
-    let _ = fs::remove_file(&file);
-    let (status, text) = (status?, text.map_err(|error| failed("cannot read the reports", &error))?);
+    command.env("WARPLOOM_CHECK", checks.to_string());
+    let (code, text) = told::run(&mut command, "WARPLOOM_CHECK_REPORT", "cannot read the reports")?;
     let Outcome { reports, cut_short, begun } = Outcome::read(&text);
     if let Some(folder) = &arguments.emit_litmus {
-        emit(folder, &reports).map_err(|error| failed("cannot write litmus tests", &error))?;
+        emit(folder, &reports)
+            .map_err(|error| Failure::usage(format!("cannot write litmus tests: {error}")))?;
     }
     let name = command.get_program().to_string_lossy().into_owned();
     let findings = Findings { name: &name, reports: &reports, cut_short: &cut_short };
@@ -54,7 +45,7 @@ pub(super) fn run(arguments: &Arguments, mut command: Command, mut checks: Check
             count => format!("the checks found {}", terminal::count(count, "problem")),
         });
     }
-    match status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) {
+    match code {
         0 if reports.is_empty() && cut_short.is_empty() => Ok(Exit::Ok),
         0 => process::exit(arguments.error_exitcode.into()),
         // Its own exit code is what scripts look at.

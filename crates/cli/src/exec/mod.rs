@@ -8,6 +8,7 @@ pub(crate) mod environment;
 pub(crate) mod libraries;
 pub(crate) mod program;
 mod sim;
+mod told;
 
 use crate::devices;
 use crate::failure::{Exit, Failure};

@@ -1,14 +1,13 @@
 //! `exec --sim`: the program runs as a child, whose driver lets each launch run in the model in cycles too, and writes what it costs to a file of
 //! ours.
 
+use super::told;
 use crate::failure::{Exit, Failure};
 use crate::terminal::{self, thousands};
 use abi::names::demangled;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::os::unix::process::ExitStatusExt;
-use std::process::Command;
-use std::{env, fs, process};
+use std::process::{self, Command};
 
 /// Runs a program with the model, and shows a table of its kernels.
 pub(super) fn run(device: &str, mut command: Command) -> Result<Exit, Failure> {
@@ -17,19 +16,10 @@ pub(super) fn run(device: &str, mut command: Command) -> Result<Exit, Failure> {
         return Err(Failure::usage(format!("{device}: {error}"))
             .hint(format!("devices that come along: {}", names.join(", "))));
     }
-    let file = env::temp_dir().join(format!("warploom-sim-{}.jsonl", process::id()));
-    let failed = |what: &str, error: &std::io::Error| Failure::usage(format!("{what}: {error}"));
-    fs::write(&file, "").map_err(|error| failed("cannot write to the temporary folder", &error))?;
-    let status = command
-        .env("WARPLOOM_SIM", device)
-        .env("WARPLOOM_SIM_REPORT", &file)
-        .status()
-        .map_err(|error| failed("cannot run the program", &error));
-    let text = fs::read_to_string(&file);
-    let _ = fs::remove_file(&file);
-    let (status, text) = (status?, text.map_err(|error| failed("cannot read what launches cost", &error))?);
+    command.env("WARPLOOM_SIM", device);
+    let (code, text) = told::run(&mut command, "WARPLOOM_SIM_REPORT", "cannot read what launches cost")?;
     terminal::note(table(&text).trim_end());
-    match status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) {
+    match code {
         0 => Ok(Exit::Ok),
         code => process::exit(code),
     }
