@@ -40,6 +40,10 @@ impl Bits {
         self.0[at / 64] |= 1 << (at % 64);
     }
 
+    pub(crate) fn remove(&mut self, at: usize) {
+        self.0[at / 64] &= !(1 << (at % 64));
+    }
+
     pub(crate) fn extend(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(all, more)| *all |= more);
     }

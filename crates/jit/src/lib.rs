@@ -30,6 +30,7 @@
 //! The crate calls LLVM and the code that it makes, which needs `unsafe`: in `llvm/`, `code.rs` and `run.rs`, nowhere else.
 
 mod beside;
+mod bounds;
 mod cache;
 mod choice;
 mod class;
@@ -44,6 +45,7 @@ mod linear;
 mod lists;
 mod llvm;
 mod order;
+mod phases;
 mod run;
 mod sites;
 mod waiting;

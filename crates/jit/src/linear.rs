@@ -22,6 +22,16 @@ use std::ops::RangeInclusive;
 /// The greatest values, as sums and products of two must not leave 64 bits.
 const MOST: i64 = 1 << 40;
 
+/// What `%tid.x`, `%tid.y` and `%tid.z` can be.
+pub(crate) type Threads = [RangeInclusive<i64>; 3];
+
+/// The numbers of all lanes of a block's rows, also of those that have no thread.
+pub(crate) fn all_threads(rows: Rows) -> Threads {
+    let [x, y, z] = rows.block;
+    let x = if y * z == 1 { x.next_multiple_of(rows.width) } else { x };
+    [x, y, z].map(|threads| 0..=i64::from(threads) - 1)
+}
+
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Linear {
@@ -54,15 +64,14 @@ impl Linear {
         Some(Self { first: product(of.first)?, steps: [product(x)?, product(y)?, product(z)?] })
     }
 
-    /// The least and the greatest value in the lanes of any row, also in those that have no thread.
-    pub(crate) fn range(&self, rows: Rows) -> RangeInclusive<i64> {
-        let [x, y, z] = rows.block;
-        let x = if y * z == 1 { x.next_multiple_of(rows.width) } else { x };
-        let far = [x, y, z].map(|threads| i64::from(threads) - 1);
-        let reach = |sign: i64| -> i64 {
-            self.steps.iter().zip(far).map(|(step, far)| (step * far * sign).max(0) * sign).sum()
-        };
-        self.first + reach(-1)..=self.first + reach(1)
+    /// The least and the greatest value in threads with such numbers.
+    pub(crate) fn range(&self, threads: &Threads) -> RangeInclusive<i64> {
+        let mut range = [self.first; 2];
+        for (step, numbers) in self.steps.iter().zip(threads) {
+            let ends = [step * numbers.start(), step * numbers.end()];
+            range = [range[0] + ends[0].min(ends[1]), range[1] + ends[0].max(ends[1])];
+        }
+        range[0]..=range[1]
     }
 
     /// Whether it is a multiple of a power of two in every thread.
@@ -86,7 +95,7 @@ impl Condition {
     /// What it is in all threads, if that is one thing.
     pub(crate) fn constant(&self, rows: Rows) -> Option<bool> {
         use SetIntCmp as C;
-        let (least, greatest) = self.difference.range(rows).into_inner();
+        let (least, greatest) = self.difference.range(&all_threads(rows)).into_inner();
         let (below, above, zero) = (greatest < 0, least > 0, least == 0 && greatest == 0);
         let (holds, fails) = match self.cmp {
             C::Eq => (zero, below || above),
@@ -97,6 +106,58 @@ impl Condition {
             C::Ge | C::Hs => (least >= 0, below),
         };
         (holds || fails).then_some(holds)
+    }
+
+    /// What holds where this does not.
+    pub(crate) fn negated(self) -> Self {
+        use SetIntCmp as C;
+        let cmp = match self.cmp {
+            C::Eq => C::Ne,
+            C::Ne => C::Eq,
+            C::Lt | C::Lo => C::Ge,
+            C::Ge | C::Hs => C::Lt,
+            C::Gt | C::Hi => C::Le,
+            C::Le | C::Ls => C::Gt,
+        };
+        Self { cmp, ..self }
+    }
+
+    /// Those of some threads for which it can hold, if one of their numbers decides it, and whether it holds for just those. `None` where it
+    /// tells nothing, or there would be none.
+    pub(crate) fn narrowed(&self, threads: &Threads) -> Option<(Threads, bool)> {
+        use SetIntCmp as C;
+        let varies = |axis: &usize| {
+            self.difference.steps[*axis] != 0 && threads[*axis].start() != threads[*axis].end()
+        };
+        let mut axes = (0..3).filter(varies);
+        let (axis, None) = (axes.next()?, axes.next()) else { return None };
+        let mut others = threads.clone();
+        others[axis] = 0..=0;
+        let (rest, step) = (*self.difference.range(&others).start(), self.difference.steps[axis]);
+        // The number times the step compares with so much.
+        let than = -rest;
+        let (start, end) = (*threads[axis].start(), *threads[axis].end());
+        let at_most = |most: i64| match step > 0 {
+            true => start..=end.min(most.div_euclid(step)),
+            false => start.max(-most.div_euclid(-step))..=end,
+        };
+        let at_least = |least: i64| match step > 0 {
+            true => start.max(-(-least).div_euclid(step))..=end,
+            false => start..=end.min((-least).div_euclid(-step)),
+        };
+        let (numbers, is_exact) = match self.cmp {
+            C::Lt | C::Lo => (at_most(than - 1), true),
+            C::Le | C::Ls => (at_most(than), true),
+            C::Gt | C::Hi => (at_least(than + 1), true),
+            C::Ge | C::Hs => (at_least(than), true),
+            C::Eq => (*at_least(than).start()..=*at_most(than).end(), false),
+            C::Ne if than == start * step => (start + 1..=end, true),
+            C::Ne if than == end * step => (start..=end - 1, true),
+            C::Ne => return None,
+        };
+        let mut narrowed = threads.clone();
+        narrowed[axis] = numbers;
+        (!narrowed[axis].is_empty()).then_some((narrowed, is_exact))
     }
 }
 
@@ -186,7 +247,7 @@ impl Linears {
 
 /// Whether a value is the same number, whether its bits are taken as one with a sign or without.
 fn fits(value: Linear, bits: u32, rows: Rows) -> bool {
-    let range = value.range(rows);
+    let range = value.range(&all_threads(rows));
     let most = if bits == 32 { i64::from(i32::MAX) } else { MOST };
     *range.start() >= 0 && *range.end() <= most && (-MOST_STEP..=MOST_STEP).contains(&value.steps[0])
 }
@@ -244,7 +305,8 @@ impl Operands<'_> {
     fn disjoint_sum(&self, a: &Value, b: &Value, ty: ScalarType) -> Option<Linear> {
         let (a, b) = self.both(a, b, ty)?;
         let is_below = |low: Linear, high: Linear| {
-            let (low, high_range) = (low.range(self.rows), high.range(self.rows));
+            let threads = all_threads(self.rows);
+            let (low, high_range) = (low.range(&threads), high.range(&threads));
             let power = u64::try_from(*low.end()).ok()?.checked_add(1)?.checked_next_power_of_two()?;
             let fits = *low.start() >= 0 && *high_range.start() >= 0;
             (fits && high.is_multiple_of(i64::try_from(power).ok()?)).then_some(())
@@ -257,7 +319,7 @@ impl Operands<'_> {
     fn product(&self, a: &Value, b: &Value, ty: ScalarType, mode: MulIntMode) -> Option<Linear> {
         let (a, b) = self.both(a, b, ty)?;
         let is_wide = mode == MulIntMode::Wide;
-        let is_plain = |factor: Linear| is_signed(ty) || *factor.range(self.rows).start() >= 0;
+        let is_plain = |factor: Linear| is_signed(ty) || *factor.range(&all_threads(self.rows)).start() >= 0;
         match mode {
             MulIntMode::Hi => None,
             MulIntMode::Lo | MulIntMode::Wide if is_wide && !(is_plain(a) && is_plain(b)) => None,
@@ -270,7 +332,7 @@ impl Operands<'_> {
         use SetIntCmp as C;
         let (a, b) = self.both(&setp.a, &setp.b, setp.ty)?;
         // Numbers that are not less than zero compare alike with signs and without.
-        let is_plain = [a, b].iter().all(|value| *value.range(self.rows).start() >= 0);
+        let is_plain = [a, b].iter().all(|value| *value.range(&all_threads(self.rows)).start() >= 0);
         let has_signs = is_signed(setp.ty) || matches!(setp.cmp, C::Eq | C::Ne);
         let cmp = match setp.cmp {
             C::Lo => C::Lt,
@@ -325,6 +387,45 @@ impl Operands<'_> {
                 Some((i.d, i.dtype.bits(), value))
             }
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every condition on a number, against all numbers of a block.
+    #[test]
+    fn threads_are_narrowed_to_those_for_which_a_condition_holds() {
+        use SetIntCmp as C;
+        let threads: Threads = [0..=31, 3..=3, 0..=0];
+        for cmp in [C::Eq, C::Ne, C::Lt, C::Le, C::Gt, C::Ge] {
+            for (first, x, y) in
+                (-70..70).flat_map(|f| [-3, -1, 1, 2].map(|x| [(f, x, 0), (f, x, 5)])).flatten()
+            {
+                let condition = Condition { cmp, difference: Linear { first, steps: [x, y, 0] } };
+                let holds = |number: i64| {
+                    let value = first + x * number + y * 3;
+                    match cmp {
+                        C::Eq => value == 0,
+                        C::Ne => value != 0,
+                        C::Lt => value < 0,
+                        C::Le => value <= 0,
+                        C::Gt => value > 0,
+                        _ => value >= 0,
+                    }
+                };
+                let Some((narrowed, is_exact)) = condition.narrowed(&threads) else { continue };
+                assert_eq!(narrowed[1..], threads[1..]);
+                for number in 0..32 {
+                    let is_in = narrowed[0].contains(&number);
+                    assert!(is_in || !holds(number), "{condition:?} {number}");
+                    assert!(!is_exact || !is_in || holds(number), "{condition:?} {number}");
+                }
+                let opposite = condition.negated().narrowed(&threads);
+                assert!(opposite.is_none_or(|(other, _)| (0..32).all(|n| holds(n) || other[0].contains(&n))));
+            }
         }
     }
 }

@@ -278,3 +278,73 @@ fn a_loop_that_only_memory_ends_is_interpreted() {
     let report = device.launch(&launch, &options).expect("a launch without fault");
     assert_eq!(report.compiled, Some(Err("a loop that may wait for other threads".to_owned())));
 }
+
+/// What threads tell one another in shared memory, in steps with barriers between them: from below, from above, from the mirrored place, by
+/// trees, by stores elsewhere; by guards and by branches. In some orders of rows barriers can be left out, in others not.
+#[test]
+fn exchanges_in_shared_memory() {
+    let mut random = fastrand::Rng::with_seed(7);
+    for threads in [256, 96, 128, 224] {
+        let (mut kernels, count) = (String::from(".version 8.0\n.target sm_80\n.address_size 64\n"), 4);
+        for number in 0..count {
+            let steps: String = (0..6).map(|step| exchange(&mut random, threads, step)).collect();
+            kernels += &format!(
+                ".visible .entry exchange{number}(.param .u64 in, .param .u64 out) {{
+                .reg .pred %p<6>;\n.reg .b32 %r<13>;\n.reg .b64 %rd<6>;\n.shared .align 4 .b8 words[{bytes}];
+                ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];
+                mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nmad.lo.u32 %r3, %r2, {threads}, %r1;
+                mul.wide.u32 %rd3, %r3, 4;\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd2, %rd3;
+                ld.global.u32 %r4, [%rd4];\nmov.u32 %r11, words;\nshl.b32 %r6, %r1, 2;\nadd.u32 %r5, %r11, %r6;
+                sub.u32 %r7, {last}, %r1;\nshl.b32 %r12, %r7, 2;\nadd.u32 %r8, %r11, %r12;
+                st.shared.u32 [%r5], %r4;\nbar.sync 0;
+                {steps}
+                ld.shared.u32 %r4, [%r5];\nst.global.u32 [%rd5], %r4;\nret;\n}}\n",
+                bytes = 4 * threads,
+                last = threads - 1,
+            );
+        }
+        for number in 0..count {
+            let bytes = 3 * 4 * threads as usize;
+            let name = format!("exchange{number}");
+            both(&kernels, &name, [3, 1, 1], [threads, 1, 1], &[bytes, bytes], &[]);
+        }
+    }
+}
+
+/// A step in which each word is written by one thread, and read by none meanwhile.
+fn exchange(random: &mut fastrand::Rng, threads: u32, step: usize) -> String {
+    let by = random.u32(1..threads);
+    let guarded = |condition: String, what: &str, branches: bool| match branches {
+        true => format!("setp.{condition};\n@!%p{step} bra L{step};\n{what}\nL{step}:\n"),
+        false => {
+            let guarded: String = what.lines().map(|line| format!("@%p{step} {line}\n")).collect();
+            format!("setp.{condition};\n{guarded}")
+        }
+    };
+    let branches = random.bool();
+    let own = "ld.shared.u32 %r10, [%r5];\nmad.lo.u32 %r10, %r10, 3, %r9;\nst.shared.u32 [%r5], %r10;\n";
+    let loads = |condition: String, from: String| {
+        let load = guarded(condition, &format!("ld.shared.u32 %r9, [{from}];"), branches);
+        format!("mov.u32 %r9, 5;\n{load}bar.sync 0;\n{own}bar.sync 0;\n")
+    };
+    match random.u32(0..5) {
+        0 => loads(format!("ge.u32 %p{step}, %r1, {by}"), format!("%r5+-{}", 4 * by)),
+        1 => loads(format!("lt.u32 %p{step}, %r1, {}", threads - by), format!("%r5+{}", 4 * by)),
+        2 => loads(format!("ne.u32 %p{step}, %r1, {by}"), "%r8".to_owned()),
+        3 => {
+            let half = by.min(threads / 2);
+            let adds = format!(
+                "ld.shared.u32 %r9, [%r5+{}];\nld.shared.u32 %r10, [%r5];\nadd.u32 %r10, %r10, %r9;\nst.shared.u32 [%r5], %r10;",
+                4 * half
+            );
+            format!("{}bar.sync 0;\n", guarded(format!("lt.u32 %p{step}, %r1, {half}"), &adds, branches))
+        }
+        _ => {
+            let store = format!("st.shared.u32 [%r5+{}], %r10;", 4 * by);
+            let store = guarded(format!("lt.u32 %p{step}, %r1, {}", threads - by), &store, branches);
+            format!(
+                "ld.shared.u32 %r10, [%r5];\nmad.lo.u32 %r10, %r10, 5, %r1;\nbar.sync 0;\n{store}bar.sync 0;\n"
+            )
+        }
+    }
+}

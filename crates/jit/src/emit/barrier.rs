@@ -4,6 +4,8 @@
 //! row was last at one, and what nothing reads before the next barrier is not even read. A constant does not wait: it is
 //! written anew behind the barrier.
 //!
+//! A barrier that an order of rows stands for is none here ([`crate::phases`]).
+//!
 //! Rows may come to a barrier at different places. Where there are several barriers, the host sees whether all rows are at one, and
 //! describes the fault if they are not. A reduction is the sum of what the rows have counted.
 
@@ -16,9 +18,10 @@ use crate::constants::{Constants, State};
 use crate::divergence::Bits;
 use crate::llvm::has_masks;
 use crate::order::successors;
+use crate::phases::live_behind;
+use ir::Access;
 use ir::instruction::{BarRedOp, Op};
 use ir::operand::{Def, Value};
-use ir::{Access, BlockId};
 use ptx::module::RegId;
 
 /// A place where rows wait.
@@ -45,6 +48,9 @@ impl Emitter<'_> {
             Value::Constant(number) if number < BARRIERS && threads.is_none() && together => number as u32,
             _ => return Err(Refusal::Barrier),
         };
+        if self.phases.passes(self.index) {
+            return Ok(());
+        }
         // A row that is alone waits for nobody.
         let is_alone = self.rows.are_one();
         if !is_alone {
@@ -214,7 +220,7 @@ impl Emitter<'_> {
         let mut state = self.constants().enter(block);
         for index in self.cfg.blocks[block].first..end {
             let Some(instruction) = self.function.instruction(index) else { continue };
-            if instruction.op.effects().barrier.is_some() {
+            if instruction.op.effects().barrier.is_some() && !self.phases.passes(index) {
                 let registers = self.function.body.registers.len();
                 *changed = Bits::new(registers);
                 let unwritten = |&register: &RegId| self.waits_nowhere(&state, register).is_some();
@@ -245,22 +251,9 @@ impl Emitter<'_> {
 
     /// The registers with slots whose values matter behind an instruction of the current block.
     fn live_behind(&self, index: u32) -> Vec<RegId> {
-        let count = self.function.body.registers.len();
-        let mut live = Bits::new(count);
-        for to in successors(self.cfg, self.block) {
-            self.live.live_in(BlockId(to as u32)).for_each(|register| live.add(register.index()));
-        }
-        let mut alive: Vec<bool> = (0..count).map(|register| live.has(register)).collect();
-        for at in (index + 1..self.cfg.blocks[self.block].end).rev() {
-            let mut read = Vec::new();
-            self.function.registers(at, &mut |register, access| match access {
-                Access::Write => alive[register.index()] = false,
-                Access::Read | Access::ReadWrite => read.push(register),
-            });
-            read.iter().for_each(|register| alive[register.index()] = true);
-        }
-        let is_kept = |id: &RegId| alive[id.index()] && !self.linears.has(*id);
-        (0..count as u32).map(RegId).filter(is_kept).collect()
+        let alive = live_behind(self.function, self.cfg, self.live, (self.block, index));
+        let is_kept = |id: &RegId| !self.linears.has(*id);
+        alive.iter().map(|register| RegId(register as u32)).filter(is_kept).collect()
     }
 }
 

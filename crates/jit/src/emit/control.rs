@@ -4,15 +4,18 @@ use super::text::{Kind, Text};
 use super::values::Lanes;
 use super::{Emitted, Emitter, context};
 use crate::Refusal;
+use crate::bounds::Bounds;
 use crate::class::Rows;
 use crate::context::end;
 use crate::divergence::{Bits, Divergence};
-use crate::linear::Linears;
+use crate::linear::{Linears, all_threads};
 use crate::order::{Order, successors};
+use crate::phases::{Knowledge, Phases};
 use ir::instruction::Op;
 use ir::operand::{Predicate, Value};
 use ir::{Cfg, Function, Liveness};
 use machine::compiled::Source;
+use std::ops::RangeInclusive;
 
 /// Writes a kernel.
 pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> Result<Emitted, Refusal> {
@@ -22,6 +25,18 @@ pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> 
     let live = Liveness::new(function, &cfg);
     let linears = Linears::new(source, function, &cfg, &order, &live, rows);
     let divergence = Divergence::new(function, &cfg, &order, &live, &linears, rows);
+    let bounds = Bounds::new(function, &cfg, &order, &linears, &divergence, rows);
+    let knowledge = Knowledge {
+        function,
+        cfg: &cfg,
+        order: &order,
+        live: &live,
+        linears: &linears,
+        bounds: &bounds,
+        rows,
+        shared: source.shared_start().into()..super::memory::shared_end(source),
+    };
+    let phases = Phases::new(&knowledge);
     let emitter = Emitter {
         source,
         function,
@@ -30,6 +45,8 @@ pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> 
         live: &live,
         divergence: &divergence,
         linears: &linears,
+        bounds: &bounds,
+        phases: &phases,
         constants: std::cell::OnceCell::new(),
         shared_end: super::memory::shared_end(source),
         rows,
@@ -132,8 +149,13 @@ impl Emitter<'_> {
         if divergent {
             // The mask is taken, then the block is run unless it is empty.
             self.text.begin(&format!("c{block}"));
-            let some = self.text.value(&format!("load {mask}, ptr %m{block}"));
-            let any = self.text.any(&some);
+            let any = match self.exact_lanes(block) {
+                Some(numbers) => self.any_within(&numbers),
+                None => {
+                    let some = self.text.value(&format!("load {mask}, ptr %m{block}"));
+                    self.text.any(&some)
+                }
+            };
             let skip = self.chain(block);
             self.text.branch(&any, &label, &skip);
         }
@@ -195,6 +217,51 @@ impl Emitter<'_> {
                 true => self.text.all(),
                 false => self.text.value(&format!("load {mask}, ptr %live")),
             };
+        }
+    }
+
+    /// The `%tid.x` of the lanes that run a block, if it is those of all lanes with such a number.
+    fn exact_lanes(&self, block: usize) -> Option<RangeInclusive<i64>> {
+        let threads: u32 = self.rows.block.iter().product();
+        let ends_together = threads.is_multiple_of(self.rows.width) && !self.kills;
+        self.bounds.exactly(block).filter(|_| ends_together).cloned()
+    }
+
+    /// The `%tid.x` of the lanes that execute the current instruction, likewise.
+    pub(super) fn exactly_active(&self) -> Option<RangeInclusive<i64>> {
+        let lanes = self.exact_lanes(self.block)?;
+        let Some(guard) = self.function.instruction(self.index)?.guard else { return Some(lanes) };
+        let condition = self.linears.condition(guard.register)?;
+        let condition = if guard.negated { condition.negated() } else { condition };
+        let [_, y, z] = self.bounds.threads(self.block, false).clone();
+        let ([numbers, ..], is_exact) = condition.narrowed(&[lanes, y, z])?;
+        is_exact.then_some(numbers)
+    }
+
+    /// Whether a lane of the row has such a `%tid.x`.
+    fn any_within(&mut self, numbers: &RangeInclusive<i64>) -> String {
+        let last = self.text.value(&format!("add i32 %tid.x, {}", self.rows.width - 1));
+        self.both_within(numbers, &last, "%tid.x")
+    }
+
+    /// Whether all lanes of the row have such a `%tid.x`.
+    pub(super) fn all_within(&mut self, numbers: &RangeInclusive<i64>) -> String {
+        let last = self.text.value(&format!("add i32 %tid.x, {}", self.rows.width - 1));
+        self.both_within(numbers, "%tid.x", &last)
+    }
+
+    /// Whether one number is not before some, and another not behind them: what cannot be is not asked.
+    fn both_within(&mut self, numbers: &RangeInclusive<i64>, first: &str, last: &str) -> String {
+        let all = &all_threads(self.rows)[0];
+        let tests = [
+            (numbers.start() > all.start()).then(|| format!("icmp sge i32 {first}, {}", numbers.start())),
+            (numbers.end() < all.end()).then(|| format!("icmp sle i32 {last}, {}", numbers.end())),
+        ];
+        let tests: Vec<String> = tests.iter().flatten().map(|test| self.text.value(test)).collect();
+        match &tests[..] {
+            [begins, ends] => self.text.value(&format!("and i1 {begins}, {ends}")),
+            [one] => one.clone(),
+            _ => "true".to_owned(),
         }
     }
 

@@ -328,7 +328,10 @@ impl Emitter<'_> {
         write: impl Fn(&mut Text, &str) -> R,
     ) -> [(R, String); 2] {
         let [all, some, on] = [(); 3].map(|()| self.text.new_label());
-        let are_all = self.text.are_all(mask);
+        let are_all = match self.exactly_active() {
+            Some(numbers) => self.all_within(&numbers),
+            None => self.text.are_all(mask),
+        };
         self.text.likely(&are_all, &all, &some);
         let [whole, part] = accesses;
         let written = [(all, whole), (some, part)].map(|(label, access)| {

@@ -47,11 +47,13 @@ mod warp;
 mod window;
 
 use crate::Refusal;
+use crate::bounds::Bounds;
 use crate::class::Rows;
 use crate::constants::Constants;
 use crate::divergence::Divergence;
 use crate::linear::Linears;
 use crate::order::Order;
+use crate::phases::Phases;
 use crate::sites::Site;
 pub(crate) use barrier::Barrier;
 pub(crate) use control::emit;
@@ -105,6 +107,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) live: &'a Liveness,
     pub(crate) divergence: &'a Divergence,
     pub(crate) linears: &'a Linears,
+    pub(crate) bounds: &'a Bounds,
+    pub(crate) phases: &'a Phases,
     pub(crate) constants: std::cell::OnceCell<Constants>,
     /// Where the variables in shared memory end.
     pub(crate) shared_end: u64,

@@ -57,7 +57,8 @@ fn text(how: &str) -> String {
     };
     let writer = Writer { id: EngineId::fresh(), text: Mutex::default() };
     let options = LaunchOptions { engine: Some(&writer), ..LaunchOptions::default() };
-    device.launch(&launch, &options).expect("a launch without fault");
+    // Whatever becomes of it, the text has been made.
+    let _ = device.launch(&launch, &options);
     writer.text.into_inner().unwrap()
 }
 
@@ -86,4 +87,43 @@ fn bits_put_together_are_sums() {
     for how in others {
         assert!(text(how).contains("call <32 x i32> @llvm.masked.gather"), "{how}");
     }
+}
+
+/// Turns of a kernel's rows: one for the start, and one for each barrier at which they wait.
+fn turns(how: &str) -> usize {
+    let shared = format!(
+        ".reg .pred %p<256>, %p;\n.reg .b32 %s<8>;\n.shared .align 4 .b8 own[1024];
+        shl.b32 %s1, %r1, 2;\nmov.u32 %s0, own;\nadd.u32 %s2, %s0, %s1;\nst.shared.u32 [%s2], %r2;\nmov.u32 %r3, %r1;
+        {how}
+bar.sync 0;"
+    );
+    text(&shared).matches("define internal i32 @turn").count()
+}
+
+/// A barrier stays where no order of rows stands for it.
+#[test]
+fn rows_wait_where_they_must() {
+    let own = "ld.shared.u32 %s4, [%s2];\nadd.u32 %s4, %s4, %s3;\nst.shared.u32 [%s2], %s4;";
+    let below = "setp.ge.u32 %p, %r1, 1;\nmov.u32 %s3, 0;\n@%p ld.shared.u32 %s3, [%s2+-4];";
+    let above = "setp.lt.u32 %p, %r1, 255;\nmov.u32 %s3, 0;\n@%p ld.shared.u32 %s3, [%s2+4];";
+    let kept = |how: &str| turns(how) - 1;
+    // What lies below is read after it was written, upwards, and before it is written, downwards.
+    assert_eq!(kept(&format!("bar.sync 0;\n{below}\nbar.sync 0;\n{own}")), 1);
+    assert_eq!(kept(&format!("bar.sync 0;\n{above}\nbar.sync 0;\n{own}")), 1);
+    assert_eq!(kept(&format!("bar.sync 0;\n{below}\n{above}\nbar.sync 0;\n{own}")), 2);
+    // Trees go downwards, all steps in one turn; what can fail comes behind it.
+    let half = |half: u32| {
+        format!(
+            "bar.sync 0;\nsetp.lt.u32 %p{half}, %r1, {half};\n@!%p{half} bra L{half};\nld.shared.u32 %s3, [%s2+{}];\n{own}\nL{half}:\n",
+            4 * half
+        )
+    };
+    assert_eq!(kept(&[128, 64, 32, 16, 8, 4, 2, 1].map(half).concat()), 1);
+    // The last thread fails: what others compute meanwhile is not seen before all have waited.
+    let fails = "ld.shared.u32 %s3, [%s2+4];";
+    assert_eq!(kept(&format!("bar.sync 0;\n{fails}\nbar.sync 0;\n{own}")), 2);
+    // Whether a barrier is come to must be the same for all.
+    assert_eq!(kept("setp.lt.u32 %p, %r1, 64;\n@!%p bra E;\nbar.sync 0;\nE:\n"), 1);
+    // What goes on in global memory is not looked at.
+    assert_eq!(kept("ld.global.u32 %s3, [%rd1];\nbar.sync 0;\nst.global.u32 [%rd1], %s3;"), 2);
 }

@@ -127,14 +127,22 @@ impl Emitter<'_> {
         for (name, ty) in &slots {
             let _ = writeln!(text, "  {name} = alloca {ty}");
         }
+        // From the last row to the first is a way of counting, too.
+        let from = state.checked_sub(1).map(|barrier| self.barriers[barrier].instruction);
+        let row = match self.phases.runs_downwards(from) {
+            true => "sub i32 %sum, %number",
+            false => "add i32 %number, 0",
+        };
         let _ = write!(
             text,
             "  %end = alloca i32
   %args = alloca [{arguments} x i8], align 64
   %fuel.at = getelementptr i8, ptr %ctx, i64 {}
+  %last = sub i32 %behind, 1
+  %sum = add i32 %first, %last
   br label %turn
 turn:
-  %row = phi i32 [ %first, %entry ], [ %next, %ended ]
+  %number = phi i32 [ %first, %entry ], [ %next, %ended ]
 ",
             context::FUEL
         );
@@ -147,6 +155,7 @@ turn:
 "
             );
         }
+        let _ = writeln!(text, "  %row = {row}");
         if waits {
             let _ = write!(
                 text,
@@ -182,7 +191,7 @@ turn:
             }
             false => "",
         };
-        text += "  %next = add i32 %row, 1
+        text += "  %next = add i32 %number, 1
   %more = icmp ult i32 %next, %behind
   br i1 %more, label %turn, label %all
 all:

@@ -4,7 +4,7 @@ use super::Emitter;
 use super::text::Kind;
 use crate::Refusal;
 use crate::class::{Class, UNIFORM};
-use crate::linear::{Condition, Linear};
+use crate::linear::{Condition, Linear, all_threads};
 use ir::operand::{Def, Predicate, Value};
 use ptx::isa::SpecialRegister;
 use ptx::module::{RegId, Symbol};
@@ -162,12 +162,17 @@ impl Emitter<'_> {
         if self.class_of(register) == UNIFORM {
             return Lanes::uniform(1, self.text.value(&format!("icmp {than} i64 {first}, 0")));
         }
-        // Multiples of the step against what lane 0 lacks of zero; what is beyond all of them stays so in few bits.
+        // Multiples of the step against what lane 0 lacks of zero, in as few bits as both always fit in. A limit that is clamped instead is
+        // computed by way of flags, which LLVM does not move to where the mask is needed.
         let step = condition.difference.steps[0];
         let far = step * i64::from(self.rows.width - 1);
-        let bits = if far.abs() < i64::from(i8::MAX) { 8 } else { 32 };
-        let limit = self.text.value(&format!("sub i64 0, {first}"));
-        let limit = self.clamped(&limit, far.min(0) - 1..=far.max(0) + 1);
+        let range = condition.difference.range(&all_threads(self.rows));
+        let most = range.start().abs().max(range.end().abs()).max(far.abs());
+        let bits = if most < i64::from(i16::MAX) { 16 } else { 32 };
+        let mut limit = self.text.value(&format!("sub i64 0, {first}"));
+        if most >= i64::from(i32::MAX) {
+            limit = self.clamped(&limit, far.min(0) - 1..=far.max(0) + 1);
+        }
         let limit = self.text.value(&format!("trunc i64 {limit} to i{bits}"));
         let limit = self.text.splat(&limit, &format!("i{bits}"));
         let (int, steps) = (self.text.int(bits, Kind::Vector), self.text.list(bits, |l| l * step));

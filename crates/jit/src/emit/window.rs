@@ -236,7 +236,9 @@ impl Emitter<'_> {
         if place.space != SpaceKind::Shared || !known || !is_aligned {
             return None;
         }
-        let range = linear.range(self.rows);
+        // A row with a mask accesses nothing for the lanes that are not active; else all of it does.
+        let is_masked = layout != Layout::Common && self.divergence.divergent[self.block];
+        let range = linear.range(self.bounds.threads(self.block, !is_masked));
         let first = range.start().checked_add(place.offset)?;
         let end = range.end().checked_add(place.offset)?.checked_add(align)?;
         if first < start || u64::try_from(end).ok()? > self.shared_end {
