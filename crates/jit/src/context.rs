@@ -31,6 +31,8 @@ pub(crate) struct Context {
     /// [`Call`] and [`Poll`].
     pub(crate) call: Call,
     pub(crate) poll: Poll,
+    /// [`crate::special::FUNCTIONS`].
+    pub(crate) special: *const crate::special::Function,
     /// The host's own.
     pub(crate) host: *mut c_void,
 }

@@ -48,6 +48,7 @@ mod order;
 mod phases;
 mod run;
 mod sites;
+mod special;
 mod waiting;
 mod windows;
 

@@ -13,41 +13,12 @@ use crate::float::{DEFAULT_NAN_F64, QUIET_F64, fma_f64, is_nan_f32, is_nan_f64, 
 use crate::format::{F32, F64, Format, round_f32, widen};
 use crate::rounding::{Rn, Rz};
 
+use unit::Function;
+
 pub mod interpolate;
 #[rustfmt::skip]
 mod tables;
 pub mod unit;
-
-/// A function of the unit with a table, for who interpolates in code of his own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interpolated {
-    /// 1/x.
-    Rcp,
-    /// 1/sqrt(x).
-    Rsqrt,
-    /// sqrt(x).
-    Sqrt,
-    /// The sine of turns.
-    Sin,
-    /// 2^x.
-    Ex2,
-    /// log2(x).
-    Lg2,
-}
-
-impl Interpolated {
-    /// What is added to every value, and the rows of coefficients as [`interpolate`] packs them.
-    pub fn table(self) -> (u64, &'static [u64]) {
-        match self {
-            Self::Rcp => tables::RCP.parts(),
-            Self::Rsqrt => tables::RSQRT.parts(),
-            Self::Sqrt => tables::SQRT.parts(),
-            Self::Sin => tables::SIN.parts(),
-            Self::Ex2 => tables::EX2.parts(),
-            Self::Lg2 => tables::LG2.parts(),
-        }
-    }
-}
 
 const SCALE_UP: u32 = 0x4b80_0000; // 2^24
 const QUARTER: u32 = 0x3e80_0000;
@@ -75,102 +46,249 @@ fn scale(x: u32, by: u32) -> u32 {
     mul_f32::<Rn, false, false>(x, by)
 }
 
-/// `f` with an operand below the normal range scaled up by 2^24, and its result given to `back`.
+/// What an instruction does around a function of the unit, for one lane or for many side by side.
+pub trait Approximation {
+    /// The function of the unit.
+    type Unit: unit::Function;
+    /// What the unit gets.
+    #[inline(always)]
+    fn operand(x: u32) -> u32 {
+        x
+    }
+    /// The result for an operand, of what the unit gives.
+    #[inline(always)]
+    fn result(_x: u32, y: u32) -> u32 {
+        y
+    }
+
+    /// The instruction.
+    #[inline(always)]
+    fn lane(x: u32) -> u32 {
+        Self::result(x, Self::Unit::lane(Self::operand(x)))
+    }
+
+    /// The instruction in each lane.
+    #[inline(always)]
+    fn lanes<const L: usize>(x: &[u32; L]) -> [u32; L] {
+        let mut words = [0; L];
+        for l in 0..L {
+            words[l] = Self::operand(x[l]);
+        }
+        words = Self::Unit::lanes(&words);
+        for l in 0..L {
+            words[l] = Self::result(x[l], words[l]);
+        }
+        words
+    }
+}
+
+macro_rules! lane {
+    ($($name:ident $(<$ftz:ident>)? = $approximation:ty;)*) => {$(
+        #[doc = concat!("[`", stringify!($approximation), "`] of a lane.")]
+        #[inline(always)]
+        pub fn $name$(<const $ftz: bool>)?(x: u32) -> u32 {
+            <$approximation>::lane(x)
+        }
+    )*};
+}
+lane! {
+    rcp_approx_f32<FTZ> = Rcp<FTZ>;
+    sqrt_approx_f32<FTZ> = Sqrt<FTZ>;
+    rsqrt_approx_f32<FTZ> = Rsqrt<FTZ>;
+    lg2_approx_f32<FTZ> = Lg2<FTZ>;
+    ex2_approx_f32<FTZ> = Ex2<FTZ>;
+    sin_approx_f32 = Sine<0>;
+    cos_approx_f32 = Sine<1>;
+    tanh_approx_f32 = Tanh;
+}
+
+/// An operand below the normal range scaled up by 2^24.
 #[inline(always)]
-fn with_subnormals<const FTZ: bool>(x: u32, f: impl Fn(u32) -> u32, back: impl Fn(u32) -> u32) -> u32 {
+fn lifted<const FTZ: bool>(x: u32) -> u32 {
     let tiny = !FTZ & is_subnormal_or_zero(x);
     let scaled = scale(x, SCALE_UP);
-    let y = f(if tiny { scaled } else { x });
+    if tiny { scaled } else { x }
+}
+
+/// A result, brought `back` if its operand was scaled up.
+#[inline(always)]
+fn lowered<const FTZ: bool>(x: u32, y: u32, back: impl Fn(u32) -> u32) -> u32 {
+    let tiny = !FTZ & is_subnormal_or_zero(x);
     let scaled_back = back(y);
     if tiny { scaled_back } else { y }
 }
 
 /// `rcp.approx.f32`.
-#[inline(always)]
-pub fn rcp_approx_f32<const FTZ: bool>(x: u32) -> u32 {
-    let one = F32::ONE as u32;
-    let up = if is_subnormal_or_zero(x) { SCALE_UP } else { one };
-    let factor = if FTZ {
-        one
-    } else if is_huge(x) {
-        QUARTER
-    } else {
-        up
-    };
-    if FTZ { unit::rcp(x) } else { scale(unit::rcp(scale(x, factor)), factor) }
+#[derive(Debug)]
+pub struct Rcp<const FTZ: bool>;
+
+impl<const FTZ: bool> Rcp<FTZ> {
+    /// By what operand and result are multiplied.
+    #[inline(always)]
+    fn factor(x: u32) -> u32 {
+        let up = if is_subnormal_or_zero(x) { SCALE_UP } else { F32::ONE as u32 };
+        if is_huge(x) { QUARTER } else { up }
+    }
+}
+
+impl<const FTZ: bool> Approximation for Rcp<FTZ> {
+    type Unit = unit::Rcp;
+    #[inline(always)]
+    fn operand(x: u32) -> u32 {
+        if FTZ { x } else { scale(x, Self::factor(x)) }
+    }
+    #[inline(always)]
+    fn result(x: u32, y: u32) -> u32 {
+        if FTZ { y } else { scale(y, Self::factor(x)) }
+    }
 }
 
 /// `sqrt.approx.f32`.
-#[inline(always)]
-pub fn sqrt_approx_f32<const FTZ: bool>(x: u32) -> u32 {
-    with_subnormals::<FTZ>(x, unit::sqrt, |y| scale(y, 0x3980_0000)) // 2^-12
+#[derive(Debug)]
+pub struct Sqrt<const FTZ: bool>;
+
+impl<const FTZ: bool> Approximation for Sqrt<FTZ> {
+    type Unit = unit::Sqrt;
+    #[inline(always)]
+    fn operand(x: u32) -> u32 {
+        lifted::<FTZ>(x)
+    }
+    #[inline(always)]
+    fn result(x: u32, y: u32) -> u32 {
+        lowered::<FTZ>(x, y, |y| scale(y, 0x3980_0000)) // 2^-12
+    }
 }
 
 /// `rsqrt.approx.f32`.
-#[inline(always)]
-pub fn rsqrt_approx_f32<const FTZ: bool>(x: u32) -> u32 {
-    with_subnormals::<FTZ>(x, unit::rsqrt, |y| scale(y, 0x4580_0000)) // 2^12
+#[derive(Debug)]
+pub struct Rsqrt<const FTZ: bool>;
+
+impl<const FTZ: bool> Approximation for Rsqrt<FTZ> {
+    type Unit = unit::Rsqrt;
+    #[inline(always)]
+    fn operand(x: u32) -> u32 {
+        lifted::<FTZ>(x)
+    }
+    #[inline(always)]
+    fn result(x: u32, y: u32) -> u32 {
+        lowered::<FTZ>(x, y, |y| scale(y, 0x4580_0000)) // 2^12
+    }
 }
 
 /// `lg2.approx.f32`.
-#[inline(always)]
-pub fn lg2_approx_f32<const FTZ: bool>(x: u32) -> u32 {
-    with_subnormals::<FTZ>(x, unit::lg2, |y| {
-        crate::float::add_f32::<Rn, false, false>(y, 0xc1c0_0000) // -24
-    })
+#[derive(Debug)]
+pub struct Lg2<const FTZ: bool>;
+
+impl<const FTZ: bool> Approximation for Lg2<FTZ> {
+    type Unit = unit::Lg2;
+    #[inline(always)]
+    fn operand(x: u32) -> u32 {
+        lifted::<FTZ>(x)
+    }
+    #[inline(always)]
+    fn result(x: u32, y: u32) -> u32 {
+        lowered::<FTZ>(x, y, |y| crate::float::add_f32::<Rn, false, false>(y, 0xc1c0_0000)) // -24
+    }
 }
 
 /// `ex2.approx.f32`.
-#[inline(always)]
-pub fn ex2_approx_f32<const FTZ: bool>(x: u32) -> u32 {
-    // Below -126 the result is subnormal: the square of 2^(x/2).
-    let low = !FTZ & (f32::from_bits(x) < -126.0);
-    let half = scale(x, 0x3f00_0000);
-    let y = unit::ex2(if low { half } else { x });
-    let square = scale(y, y);
-    if low { square } else { y }
+#[derive(Debug)]
+pub struct Ex2<const FTZ: bool>;
+
+impl<const FTZ: bool> Ex2<FTZ> {
+    /// Below -126 the result is subnormal: the square of 2^(x/2).
+    #[inline(always)]
+    fn is_low(x: u32) -> bool {
+        !FTZ & (f32::from_bits(x) < -126.0)
+    }
+}
+
+impl<const FTZ: bool> Approximation for Ex2<FTZ> {
+    type Unit = unit::Ex2;
+    #[inline(always)]
+    fn operand(x: u32) -> u32 {
+        let half = scale(x, 0x3f00_0000);
+        if Self::is_low(x) { half } else { x }
+    }
+    #[inline(always)]
+    fn result(x: u32, y: u32) -> u32 {
+        let square = scale(y, y);
+        if Self::is_low(x) { square } else { y }
+    }
 }
 
 /// 1/(2 pi), by which an angle becomes a number of turns.
 const PER_TURN: u32 = 0x3e22_f983;
 
-/// `sin.approx.f32`; `.ftz` makes no difference.
-#[inline(always)]
-pub fn sin_approx_f32(x: u32) -> u32 {
-    unit::sin(mul_f32::<Rz, false, false>(x, PER_TURN))
-}
+/// `sin.approx.f32`, and with one quarter turn more `cos.approx.f32`; `.ftz` makes no difference.
+#[derive(Debug)]
+pub struct Sine<const QUARTERS_MORE: u32>;
 
-/// `cos.approx.f32`; `.ftz` makes no difference.
-#[inline(always)]
-pub fn cos_approx_f32(x: u32) -> u32 {
-    unit::cos(mul_f32::<Rz, false, false>(x, PER_TURN))
+impl<const QUARTERS_MORE: u32> Approximation for Sine<QUARTERS_MORE> {
+    type Unit = unit::Sine<QUARTERS_MORE>;
+    // The product, cut off: where it was rounded away from zero, what it lacks has the other sign. What it lacks is not exact of products so
+    // small that the unit takes them for zero.
+    #[inline(always)]
+    fn operand(x: u32) -> u32 {
+        let (angle, per_turn) = (f32::from_bits(x), f32::from_bits(PER_TURN));
+        let near = angle * per_turn;
+        let lacks = angle.mul_add(per_turn, -near);
+        let apart = (near.to_bits() ^ lacks.to_bits()) >> 31;
+        let is_inexact = (lacks < 0.0) | (lacks > 0.0);
+        near.to_bits() - (apart & u32::from(is_inexact))
+    }
 }
 
 /// `tanh.approx.f32`.
-#[inline(always)]
-pub fn tanh_approx_f32(x: u32) -> u32 {
-    unit::tanh(x)
+#[derive(Debug)]
+pub struct Tanh;
+
+impl Approximation for Tanh {
+    type Unit = unit::Tanh;
 }
 
 /// `div.approx.f32`: the product with the reciprocal. A divisor above 2^126 gives zero.
 #[inline(always)]
 pub fn div_approx_f32<const FTZ: bool>(a: u32, b: u32) -> u32 {
-    let tiny = !FTZ & is_subnormal_or_zero(b);
-    let (scaled_a, scaled_b) = (scale(a, SCALE_UP), scale(b, SCALE_UP));
-    let a = if tiny { scaled_a } else { a };
-    let b = if tiny { scaled_b } else { b };
-    mul_f32::<Rn, FTZ, false>(unit::rcp(b), a)
+    let [quotient] = div_approx_lanes::<FTZ, 1>(&[a], &[b]);
+    quotient
+}
+
+/// The same in each lane.
+#[inline(always)]
+pub fn div_approx_lanes<const FTZ: bool, const L: usize>(a: &[u32; L], b: &[u32; L]) -> [u32; L] {
+    let (mut quotients, mut divisors) = ([0; L], [0; L]);
+    for l in 0..L {
+        divisors[l] = lifted::<FTZ>(b[l]);
+    }
+    divisors = unit::Rcp::lanes(&divisors);
+    for l in 0..L {
+        let tiny = !FTZ & is_subnormal_or_zero(b[l]);
+        let scaled = scale(a[l], SCALE_UP);
+        quotients[l] = mul_f32::<Rn, FTZ, false>(divisors[l], if tiny { scaled } else { a[l] });
+    }
+    quotients
 }
 
 /// `div.full.f32`: as `div.approx`, with a huge divisor scaled down first.
 #[inline(always)]
 pub fn div_full_f32<const FTZ: bool>(a: u32, b: u32) -> u32 {
-    let huge = is_huge(b);
-    let down = |x| mul_f32::<Rn, FTZ, false>(x, QUARTER);
-    let (scaled_a, scaled_b) = (down(a), down(b));
-    let a = if huge { scaled_a } else { a };
-    let b = if huge { scaled_b } else { b };
-    div_approx_f32::<FTZ>(a, b)
+    let [quotient] = div_full_lanes::<FTZ, 1>(&[a], &[b]);
+    quotient
+}
+
+/// The same in each lane.
+#[inline(always)]
+pub fn div_full_lanes<const FTZ: bool, const L: usize>(a: &[u32; L], b: &[u32; L]) -> [u32; L] {
+    let (mut dividends, mut divisors) = (*a, *b);
+    for l in 0..L {
+        let down = |x| mul_f32::<Rn, FTZ, false>(x, QUARTER);
+        let (scaled_a, scaled_b) = (down(a[l]), down(b[l]));
+        if is_huge(b[l]) {
+            (dividends[l], divisors[l]) = (scaled_a, scaled_b);
+        }
+    }
+    div_approx_lanes::<FTZ, L>(&dividends, &divisors)
 }
 
 /// `rcp.approx.ftz.f64`: the upper word of the operand gives the upper word of the result.
@@ -228,11 +346,11 @@ fn truncate<F: Format, const FTZ: bool>(x: u32) -> u16 {
 /// `tanh.approx` of a half.
 #[inline(always)]
 pub fn tanh_approx_half<F: Format>(x: u16) -> u16 {
-    truncate::<F, false>(unit::tanh(widen::<F>(u32::from(x))))
+    truncate::<F, false>(unit::Tanh::lane(widen::<F>(u32::from(x))))
 }
 
 /// `ex2.approx` of a half; `.ftz` is always written with `.bf16` and never with `.f16`.
 #[inline(always)]
 pub fn ex2_approx_half<F: Format, const FTZ: bool>(x: u16) -> u16 {
-    truncate::<F, FTZ>(unit::ex2(widen::<F>(u32::from(x))))
+    truncate::<F, FTZ>(unit::Ex2::lane(widen::<F>(u32::from(x))))
 }

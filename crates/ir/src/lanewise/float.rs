@@ -1,6 +1,7 @@
 //! Arithmetic in `.f32` and `.f64` (PTX ISA, "Floating Point Instructions"). `mad` with a rounding modifier is `fma`.
 
 use super::choose::{lanes, lanewise};
+use super::function::Approximated;
 use crate::choice::by_rounding;
 use crate::instruction::{FmaFloat, MadFloat, TestpOp};
 use crate::{by_flags, lane_function};
@@ -26,6 +27,15 @@ macro_rules! single {
     ($to:ident, $op:ident, ($($x:ident),+) $module:ident::$function:ident) => {
         by_flags!($op.ftz as FTZ => {
             lanes!($to, $op, ($($x: u32),+) -> u32 { $module::$function::<FTZ>($($x),+) })
+        })
+    };
+}
+
+/// An approximation of `.f32`.
+macro_rules! approximated {
+    ($to:ident, $op:ident, $module:ident::$approximation:ident) => {
+        by_flags!($op.ftz as FTZ => {
+            $to.unary::<Approximated<$module::$approximation<FTZ>, FTZ>>($op.d, [$op.a.into()])
         })
     };
 }
@@ -108,20 +118,20 @@ lanewise! { to, op:
     DivFloatFull => single!(to, op, (a, b) special::div_full_f32);
     RcpApprox => match op.ty {
         ScalarType::F64 => double!(to, op, (a) special::rcp_approx_ftz_f64),
-        _ => single!(to, op, (a) special::rcp_approx_f32),
+        _ => approximated!(to, op, special::Rcp),
     };
     RsqrtApprox => match (op.ty, op.ftz) {
         (ScalarType::F64, true) => double!(to, op, (a) special::rsqrt_approx_ftz_f64),
         (ScalarType::F64, false) => double!(to, op, (a) special::rsqrt_approx_f64),
-        _ => single!(to, op, (a) special::rsqrt_approx_f32),
+        _ => approximated!(to, op, special::Rsqrt),
     };
-    SqrtApprox => single!(to, op, (a) special::sqrt_approx_f32);
-    Ex2Float => single!(to, op, (a) special::ex2_approx_f32);
-    Lg2 => single!(to, op, (a) special::lg2_approx_f32);
+    SqrtApprox => approximated!(to, op, special::Sqrt);
+    Ex2Float => approximated!(to, op, special::Ex2);
+    Lg2 => approximated!(to, op, special::Lg2);
     // `.ftz` makes no difference to these.
-    Sin => lanes!(to, op, (a: u32) -> u32 { special::sin_approx_f32(a) });
-    Cos => lanes!(to, op, (a: u32) -> u32 { special::cos_approx_f32(a) });
-    TanhFloat => lanes!(to, op, (a: u32) -> u32 { special::tanh_approx_f32(a) });
+    Sin => to.unary::<Approximated<special::Sine<0>, false>>(op.d, [op.a.into()]);
+    Cos => to.unary::<Approximated<special::Sine<1>, false>>(op.d, [op.a.into()]);
+    TanhFloat => to.unary::<Approximated<special::Tanh, false>>(op.d, [op.a.into()]);
     Copysign => match op.ty {
         ScalarType::F64 => double!(to, op, (a, b) float::copysign_f64),
         _ => lanes!(to, op, (a: u32, b: u32) -> u32 { float::copysign_f32(a, b) }),

@@ -2,6 +2,8 @@
 
 use super::word::Word;
 use numerics::rounding::Mode;
+use numerics::special::Approximation;
+use std::marker::PhantomData;
 
 /// What a function was chosen by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +73,36 @@ pub trait Unary: Function {
     type R: Word;
     /// The result in a lane.
     fn lane(a: Self::A) -> Self::R;
+
+    /// Whether [`Self::lanes`] takes less time than a loop over lanes.
+    const SIDE_BY_SIDE: bool = false;
+    /// The results in all lanes of a warp.
+    #[inline(always)]
+    fn lanes(a: &[Self::A; 32]) -> [Self::R; 32] {
+        std::array::from_fn(|l| Self::lane(a[l]))
+    }
+}
+
+/// An approximation of `.f32`.
+#[derive(Debug)]
+pub(super) struct Approximated<F, const FTZ: bool>(PhantomData<F>);
+
+impl<F: Approximation + 'static, const FTZ: bool> Function for Approximated<F, FTZ> {
+    const CHOICE: Choice = Choice { ftz: FTZ, ..Choice::of_types(32, 32) };
+}
+
+impl<F: Approximation + 'static, const FTZ: bool> Unary for Approximated<F, FTZ> {
+    type A = u32;
+    type R = u32;
+    #[inline(always)]
+    fn lane(a: u32) -> u32 {
+        F::lane(a)
+    }
+    const SIDE_BY_SIDE: bool = true;
+    #[inline(always)]
+    fn lanes(a: &[u32; 32]) -> [u32; 32] {
+        F::lanes(a)
+    }
 }
 
 /// A function of two values.

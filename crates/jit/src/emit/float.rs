@@ -1,7 +1,7 @@
 //! Arithmetic and comparison in `.f32` and `.f64` to nearest, and the conversions that hosts have.
 //!
-//! Never is anything contracted or reordered: an `fma` is one because PTX says so. What `.ftz` and `.sat` add, and the
-//! approximations, are functions for a row ([`super::functions`]); directed roundings are the machine's.
+//! Never is anything contracted or reordered: an `fma` is one because PTX says so. What `.ftz` and `.sat` add
+//! are functions for a row ([`super::functions`]), approximations are the host's ([`crate::special`]); directed roundings are the machine's.
 //!
 //! # NaN
 //!
@@ -11,11 +11,13 @@
 //! is chosen at once.
 
 use super::Emitter;
+use super::context;
 use super::text::Kind;
 use super::values::Lanes;
 use crate::Refusal;
 use crate::class::Class;
 use crate::class::is_signed;
+use crate::special::{self, Special};
 use ir::Function;
 use ir::instruction::{AddFloatRnd, CvtFloatRnd, CvtFloatToIntRnd, Op, SetFloatCmp};
 use ir::operand::{Def, Value};
@@ -82,18 +84,20 @@ struct Called<'a> {
     d: Def,
     function: &'static str,
     operands: Vec<&'a Value>,
-    /// Whether its results have the one NaN that there is.
-    is_canonical: bool,
     sat: bool,
+}
+
+/// An approximation, which is a function of the host's.
+struct Approximated<'a> {
+    d: Def,
+    function: Special,
+    operands: Vec<&'a Value>,
 }
 
 /// What of the instruction set is such a function.
 fn called(op: &Op) -> Option<Called<'_>> {
     let nearest = |rnd: Option<AddFloatRnd>| matches!(rnd, None | Some(AddFloatRnd::Rn));
-    let arithmetic =
-        |d, function, operands, sat| Some(Called { d, function, operands, is_canonical: false, sat });
-    let special =
-        |d, function, operands| Some(Called { d, function, operands, is_canonical: true, sat: false });
+    let arithmetic = |d, function, operands, sat| Some(Called { d, function, operands, sat });
     let f32 = ScalarType::F32;
     let by = |ftz: bool, flushing, plain| if ftz { flushing } else { plain };
     match op {
@@ -112,15 +116,26 @@ fn called(op: &Op) -> Option<Called<'_>> {
         Op::MadFloat(i) if i.ty == f32 && i.rnd == AddFloatRnd::Rn => {
             arithmetic(i.d, by(i.ftz, "fma.ftz", "fma"), vec![&i.a, &i.b, &i.c], i.sat)
         }
-        Op::RcpApprox(i) if i.ty == f32 => special(i.d, by(i.ftz, "rcp.ftz", "rcp"), vec![&i.a]),
-        Op::SqrtApprox(i) => special(i.d, by(i.ftz, "sqrt.ftz", "sqrt"), vec![&i.a]),
-        Op::RsqrtApprox(i) if i.ty == f32 => special(i.d, by(i.ftz, "rsqrt.ftz", "rsqrt"), vec![&i.a]),
-        Op::Ex2Float(i) => special(i.d, by(i.ftz, "ex2.ftz", "ex2"), vec![&i.a]),
-        Op::Lg2(i) => special(i.d, by(i.ftz, "lg2.ftz", "lg2"), vec![&i.a]),
-        Op::Sin(i) => special(i.d, "sin", vec![&i.a]),
-        Op::Cos(i) => special(i.d, "cos", vec![&i.a]),
-        Op::DivFloatApprox(i) => special(i.d, by(i.ftz, "div.approx.ftz", "div.approx"), vec![&i.a, &i.b]),
-        Op::DivFloatFull(i) => special(i.d, by(i.ftz, "div.full.ftz", "div.full"), vec![&i.a, &i.b]),
+        _ => None,
+    }
+}
+
+/// What of the instruction set is approximated.
+fn approximated(op: &Op) -> Option<Approximated<'_>> {
+    let one = |d, function, a| Some(Approximated { d, function, operands: vec![a] });
+    let two = |d, function, a, b| Some(Approximated { d, function, operands: vec![a, b] });
+    let f32 = ScalarType::F32;
+    match op {
+        Op::RcpApprox(i) if i.ty == f32 => one(i.d, Special::Rcp(i.ftz), &i.a),
+        Op::SqrtApprox(i) => one(i.d, Special::Sqrt(i.ftz), &i.a),
+        Op::RsqrtApprox(i) if i.ty == f32 => one(i.d, Special::Rsqrt(i.ftz), &i.a),
+        Op::Ex2Float(i) => one(i.d, Special::Ex2(i.ftz), &i.a),
+        Op::Lg2(i) => one(i.d, Special::Lg2(i.ftz), &i.a),
+        Op::Sin(i) => one(i.d, Special::Sin, &i.a),
+        Op::Cos(i) => one(i.d, Special::Cos, &i.a),
+        Op::TanhFloat(i) => one(i.d, Special::Tanh, &i.a),
+        Op::DivFloatApprox(i) => two(i.d, Special::DivApprox(i.ftz), &i.a, &i.b),
+        Op::DivFloatFull(i) => two(i.d, Special::DivFull(i.ftz), &i.a, &i.b),
         _ => None,
     }
 }
@@ -166,6 +181,10 @@ impl Emitter<'_> {
         }
         if let Some(called) = called(op) {
             self.called(&called)?;
+            return Ok(true);
+        }
+        if let Some(approximated) = approximated(op) {
+            self.approximate(&approximated)?;
             return Ok(true);
         }
         match op {
@@ -286,14 +305,42 @@ impl Emitter<'_> {
     fn called(&mut self, called: &Called<'_>) -> Result<(), Refusal> {
         let sources: Vec<Lanes> =
             called.operands.iter().map(|value| self.read_raw(value, 32)).collect::<Result<_, _>>()?;
-        let mut value = self.call(called.function, &sources);
-        if !called.is_canonical {
-            value = self.call("canonical", &[value]);
-        }
+        let value = self.call(called.function, &sources);
+        let mut value = self.call("canonical", &[value]);
         if called.sat {
             value = self.call("saturate", &[value]);
         }
         self.write(called.d, value, false)
+    }
+
+    /// An instruction that is a function of the host's: what lanes have in common is computed once.
+    fn approximate(&mut self, approximated: &Approximated<'_>) -> Result<(), Refusal> {
+        let operands = &approximated.operands;
+        let sources: Vec<Lanes> =
+            operands.iter().map(|value| self.read_raw(value, 32)).collect::<Result<_, _>>()?;
+        let is_uniform = sources.iter().all(Lanes::is_uniform);
+        let (lanes, kind) = match is_uniform {
+            true => (1, Kind::Scalar),
+            false => (self.rows.width as usize, Kind::Vector),
+        };
+        let ty = self.text.int(32, kind);
+        for (number, source) in sources.iter().enumerate() {
+            let value = self.of_kind(source, kind);
+            let place = self.list(number * lanes * 4);
+            self.text.line(&format!("store {ty} {value}, ptr {place}"));
+        }
+        self.arguments = self.arguments.max(sources.len() * lanes * 4);
+        let functions = self.constant_field(context::SPECIAL, "ptr");
+        let at = size_of::<special::Function>() * approximated.function.index(lanes);
+        let at = self.text.value(&format!("getelementptr i8, ptr {functions}, i64 {at}"));
+        let function = self.text.value(&format!("load ptr, ptr {at}, !invariant.load !1"));
+        self.text.line(&format!("call void {function}(ptr %args)"));
+        let result = self.text.value(&format!("load {ty}, ptr %args"));
+        let result = match kind {
+            Kind::Scalar => Lanes::uniform(32, result),
+            Kind::Vector => Lanes::varying(32, result),
+        };
+        self.write(approximated.d, result, false)
     }
 
     /// Bits as a number.

@@ -3,21 +3,10 @@
 use super::Emitter;
 use super::text::Kind;
 use super::values::Lanes;
-use numerics::special::Interpolated;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 const TEXT: &str = include_str!("functions.ll");
-
-/// Tables by the names that the text has for them.
-const TABLES: [(&str, Interpolated); 6] = [
-    ("rcp", Interpolated::Rcp),
-    ("rsqrt", Interpolated::Rsqrt),
-    ("sqrt", Interpolated::Sqrt),
-    ("sin", Interpolated::Sin),
-    ("ex2", Interpolated::Ex2),
-    ("lg2", Interpolated::Lg2),
-];
 
 impl Emitter<'_> {
     /// Calls a function with some values; what the lanes have in common it computes for all of them.
@@ -28,8 +17,6 @@ impl Emitter<'_> {
 
     /// The same for a result of other bits than the operands.
     pub(crate) fn call_for(&mut self, name: &'static str, sources: &[Lanes], bits: u32) -> Lanes {
-        // Where few instructions come, the function for ordinary operands is not worth its text.
-        let name = if self.stretch.is_far() { any(name).unwrap_or(name) } else { name };
         *self.functions.entry(name).or_default() += 1;
         let int = self.text.int(bits, Kind::Vector);
         let argument = |e: &mut Self, source: &Lanes| {
@@ -54,10 +41,6 @@ impl Emitter<'_> {
         let mut pending: Vec<&str> = self.functions.keys().copied().collect();
         let mut known: BTreeSet<&str> = pending.iter().copied().collect();
         while let Some(name) = pending.pop() {
-            if let Some(table) = name.strip_suffix(".rows") {
-                text += &rows(table);
-                continue;
-            }
             let Some(definition) = definition(name) else { continue };
             for used in definition.split('@').skip(1) {
                 let end = used.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '_' | '$'));
@@ -82,13 +65,6 @@ impl Emitter<'_> {
         }
         text
     }
-}
-
-/// The name of the function that does the same for operands that are not ordinary, if there is one.
-fn any(name: &str) -> Option<&'static str> {
-    let long = format!("@{name}.any(");
-    let at = TEXT.find(&long)? + 1;
-    TEXT.get(at..at + long.len() - 2)
 }
 
 /// The definition of a function.
@@ -143,22 +119,10 @@ fn expanded(text: &str, width: u32) -> String {
 
 /// A constant as LLVM writes it.
 fn literal(ty: &str, value: &str) -> String {
-    if let Some((_, table)) = value.strip_suffix(".bias").and_then(|name| TABLES.iter().find(|t| t.0 == name))
-    {
-        return table.table().0.to_string();
-    }
     match (value.strip_prefix("0x"), ty) {
         // Of a float these are the bits.
         (Some(_), "f32" | "f64") | (None, _) => value.to_owned(),
         (Some(digits), "i32") => (u32::from_str_radix(digits, 16).unwrap_or_default() as i32).to_string(),
         (Some(digits), _) => (u64::from_str_radix(digits, 16).unwrap_or_default() as i64).to_string(),
     }
-}
-
-/// The packed coefficients of a function of the unit.
-fn rows(name: &str) -> String {
-    let Some((_, function)) = TABLES.iter().find(|table| table.0 == name) else { return String::new() };
-    let (_, rows) = function.table();
-    let elements: Vec<String> = rows.iter().map(|row| format!("i64 {}", *row as i64)).collect();
-    format!("@{name}.rows = internal constant [{} x i64] [{}]\n", rows.len(), elements.join(", "))
 }

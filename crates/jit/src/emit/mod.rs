@@ -83,6 +83,7 @@ pub(crate) mod context {
     pub(crate) const NCTAID: usize = offset_of!(Context, nctaid);
     pub(crate) const CALL: usize = offset_of!(Context, call);
     pub(crate) const POLL: usize = offset_of!(Context, poll);
+    pub(crate) const SPECIAL: usize = offset_of!(Context, special);
 }
 
 /// The text of a kernel, and what it needs.

@@ -55,11 +55,6 @@ impl Stretch {
         self.instructions.clone()
     }
 
-    /// Whether what is written is for where a test has failed.
-    pub(super) fn is_far(&self) -> bool {
-        self.is_far
-    }
-
     /// Takes back what an access has noted whose text is not used.
     pub(super) fn forget(&mut self, index: u32) {
         self.window_of.remove(&index);

@@ -50,9 +50,9 @@ lanewise! { choice:
     DivFloat | Rcp | Sqrt => choice.is_nearest();
     MinFloat | MaxFloat => !choice.nan && !choice.xorsign;
     RcpApprox | RsqrtApprox => choice.operand == 32;
-    NegFloat | AbsFloat | DivFloatApprox | DivFloatFull | SqrtApprox | Ex2Float | Lg2 => true;
+    NegFloat | AbsFloat | DivFloatApprox | DivFloatFull | SqrtApprox | Ex2Float | Lg2 | Sin | Cos => true;
     AddMixed | SubMixed | FmaMixed | Min3Float | Max3Float => false;
-    AddF32x2 | SubF32x2 | MulF32x2 | FmaF32x2 | Sin | Cos | TanhFloat | Copysign | Testp => false;
+    AddF32x2 | SubF32x2 | MulF32x2 | FmaF32x2 | TanhFloat | Copysign | Testp => false;
 
     AddHalf | SubHalf | MulHalf | FmaHalf => {
         choice.is_nearest() && !choice.ftz && !choice.sat && !choice.relu && !choice.oob

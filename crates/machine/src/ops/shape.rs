@@ -113,8 +113,15 @@ impl<F: Unary> Body for UnaryBody<F> {
             {
                 let a = a[warp].get().0;
                 let mut result = [LaneOf::<F::R>::default(); LANES];
-                for l in 0..LANES {
-                    result[l] = F::lane(F::A::from_register(a[l])).to_register();
+                if F::SIDE_BY_SIDE {
+                    let results = F::lanes(&a.map(F::A::from_register));
+                    for l in 0..LANES {
+                        result[l] = results[l].to_register();
+                    }
+                } else {
+                    for l in 0..LANES {
+                        result[l] = F::lane(F::A::from_register(a[l])).to_register();
+                    }
                 }
                 result
             }

@@ -13,6 +13,8 @@
 //!
 //! docs/numerics.md tells how the shapes and coefficients were found.
 
+use std::hint::black_box;
+
 /// What is fixed in the evaluation of one function.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
@@ -56,15 +58,31 @@ pub const DISTANCE_BITS: u32 = 17;
 /// The square of a 17-bit number, divided by 2^19: of the products of two bits, those below 2^18 do not count.
 #[inline(always)]
 pub fn square(x: u32) -> u32 {
-    // x = 2^9 high + low. All of high^2 counts, of low^2 nothing, of high * low what is in columns 9 and up: a triangle of
-    // products of bits. It is covered by three rectangles, which are products of numbers, and four single ones.
-    let (high, low) = ((x >> 9) as u16, (x & 0x1ff) as u16);
+    square_of_halves(high(x), low(x)).into()
+}
+
+/// A number of 17 bits is 2^9 times so much.
+#[inline(always)]
+fn high(x: u32) -> u16 {
+    (x >> 9) as u16
+}
+
+/// And so much more.
+#[inline(always)]
+fn low(x: u32) -> u16 {
+    (x & 0x1ff) as u16
+}
+
+#[inline(always)]
+fn square_of_halves(high: u16, low: u16) -> u16 {
+    // All of high^2 counts, of low^2 nothing, of high * low what is in columns 9 and up: a triangle of products of bits. It is covered by
+    // three rectangles, which are products of numbers, and four single ones.
     let rectangles =
         (high >> 4) * (low >> 5) + (high >> 6) * ((low >> 3) & 3) + ((high >> 2) & 3) * (low >> 7);
     let bit = |of_high: u32, of_low: u32| (high >> of_high) & (low >> of_low) & 1;
     let singles = bit(7, 2) + bit(5, 4) + bit(3, 6) + bit(1, 8);
     // 2^15 is more than any of these sums.
-    u32::from((high.wrapping_mul(high) >> 1) + rectangles + singles)
+    (high.wrapping_mul(high) >> 1) + rectangles + singles
 }
 
 /// A function's coefficients.
@@ -93,25 +111,66 @@ impl<const N: usize> Table<N> {
         Self { bias, rows: packed }
     }
 
-    /// The bias and the rows: in each, from bit 0, 16 bits of `c2`, 22 of `c1`, and `c0`.
-    pub(super) fn parts(&self) -> (u64, &[u64]) {
-        (self.bias, &self.rows)
-    }
-
     /// The function's value at an argument: the number of the segment, and below it the distance.
     #[inline(always)]
     pub(super) fn value(&self, shape: Shape, argument: u32) -> u64 {
-        let distance = argument & ((1 << shape.low_bits) - 1);
-        let row = self.rows[(argument >> shape.low_bits) as usize & (N - 1)];
+        let distance = distance(shape, argument);
+        self.sum(
+            shape,
+            self.row(shape, argument),
+            distance,
+            square(distance << (DISTANCE_BITS - shape.low_bits)),
+        )
+    }
+
+    /// The same in each lane. Rows are read one by one from segments that stand in memory: to take them out of a vector, or to gather them,
+    /// takes longer, so the compiler is told not to.
+    #[inline(always)]
+    pub(super) fn values<const L: usize>(&self, shape: Shape, arguments: &[u32; L]) -> [u64; L] {
+        let (mut segments, mut highs, mut lows) = ([0; L], [0; L], [0; L]);
+        let (mut squares, mut rows, mut values) = ([0; L], [0; L], [0; L]);
+        for l in 0..L {
+            let distance = distance(shape, arguments[l]) << (DISTANCE_BITS - shape.low_bits);
+            (segments[l], highs[l], lows[l]) =
+                (arguments[l] >> shape.low_bits, high(distance), low(distance));
+        }
+        // Half words by themselves, so that a vector has twice as many.
+        for l in 0..L {
+            squares[l] = square_of_halves(highs[l], lows[l]);
+        }
+        let segments = black_box(segments);
+        for l in 0..L {
+            rows[l] = self.rows[segments[l] as usize & (N - 1)];
+        }
+        let rows = black_box(rows);
+        for l in 0..L {
+            values[l] = self.sum(shape, rows[l], distance(shape, arguments[l]), squares[l].into());
+        }
+        values
+    }
+
+    #[inline(always)]
+    fn row(&self, shape: Shape, argument: u32) -> u64 {
+        self.rows[(argument >> shape.low_bits) as usize & (N - 1)]
+    }
+
+    #[inline(always)]
+    fn sum(&self, shape: Shape, row: u64, distance: u32, square: u32) -> u64 {
         let constant = (row >> (C1_BITS + C2_BITS)) << shape.constant;
         let c1 = (row >> C2_BITS) & ((1 << C1_BITS) - 1);
         let c2 = row & ((1 << C2_BITS) - 1);
         let linear = c1 * u64::from(distance);
-        let square = (c2 * u64::from(square(distance << (DISTANCE_BITS - shape.low_bits)))) << shape.square;
+        let square = (c2 * u64::from(square)) << shape.square;
         let rising = constant + self.bias;
         let line = if shape.falls { rising - linear } else { rising + linear };
         if shape.convex { line + square } else { line - square }
     }
+}
+
+/// How far an argument is from the start of its segment.
+#[inline(always)]
+fn distance(shape: Shape, argument: u32) -> u32 {
+    argument & ((1 << shape.low_bits) - 1)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use numerics::compare::{setp_f32, setp_f64};
 use numerics::float as f;
 use numerics::format::{Bf16, F16};
 use numerics::rounding::{Rm, Rn, Rounding, Rp, Rz};
-use numerics::special::unit;
+use numerics::special::unit::{self, Function as _};
 
 /// Calls a macro's arm with the type of the rounding that the modifiers name.
 macro_rules! rounded {
@@ -237,14 +237,14 @@ fn special(given: &Given<'_>) -> Option<Action> {
         ["TANH", "BF16"] => |a| u32::from(numerics::special::tanh_approx_half::<Bf16>(a as u16)),
         ["EX2", "F16"] => |a| u32::from(numerics::special::ex2_approx_half::<F16, false>(a as u16)),
         ["TANH", "F16"] => |a| u32::from(numerics::special::tanh_approx_half::<F16>(a as u16)),
-        ["RCP"] => unit::rcp,
-        ["SQRT"] => unit::sqrt,
-        ["RSQ"] => unit::rsqrt,
-        ["EX2"] => unit::ex2,
-        ["LG2"] => unit::lg2,
-        ["SIN"] => unit::sin,
-        ["COS"] => unit::cos,
-        ["TANH"] => unit::tanh,
+        ["RCP"] => unit::Rcp::lane,
+        ["SQRT"] => unit::Sqrt::lane,
+        ["RSQ"] => unit::Rsqrt::lane,
+        ["EX2"] => unit::Ex2::lane,
+        ["LG2"] => unit::Lg2::lane,
+        ["SIN"] => unit::Sine::<0>::lane,
+        ["COS"] => unit::Sine::<1>::lane,
+        ["TANH"] => unit::Tanh::lane,
         ["RCP64H"] => unit::rcp64h,
         ["RSQ64H"] => unit::rsqrt64h,
         _ => return None,

@@ -1,0 +1,135 @@
+//! Approximations of `.f32` for the lanes of a row: functions of ours that compiled code calls.
+//!
+//! As LLVM's text, the sums of 64 bits in them took longer to compile than the rest of a kernel together, and would be a second description of
+//! what [`numerics::special`] says.
+
+use machine::lanes::simd::{Simd, Work, on_host};
+use numerics::special::{self, Approximation, Ex2, Lg2, Rcp, Rsqrt, Sine, Sqrt, Tanh};
+use std::marker::PhantomData;
+
+/// Computes in place: the first of lists of 32-bit words that lie behind one another is the first operand, and then the result.
+pub(crate) type Function = unsafe extern "C" fn(*mut u32);
+
+/// An approximation; some with `.ftz` or without.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Special {
+    Rcp(bool),
+    Sqrt(bool),
+    Rsqrt(bool),
+    Ex2(bool),
+    Lg2(bool),
+    DivApprox(bool),
+    DivFull(bool),
+    Sin,
+    Cos,
+    Tanh,
+}
+
+/// How many there are, and for how many lanes.
+const COUNT: usize = 17;
+const LANES: [usize; 3] = [1, 16, 32];
+
+impl Special {
+    /// Its place in [`FUNCTIONS`], for so many lanes.
+    pub(crate) fn index(self, lanes: usize) -> usize {
+        let (pair, is_second) = match self {
+            Self::Rcp(ftz) => (0, ftz),
+            Self::Sqrt(ftz) => (1, ftz),
+            Self::Rsqrt(ftz) => (2, ftz),
+            Self::Ex2(ftz) => (3, ftz),
+            Self::Lg2(ftz) => (4, ftz),
+            Self::DivApprox(ftz) => (5, ftz),
+            Self::DivFull(ftz) => (6, ftz),
+            Self::Sin => (7, false),
+            Self::Cos => (7, true),
+            Self::Tanh => (8, false),
+        };
+        let which = LANES.iter().position(|&some| some == lanes).unwrap_or(LANES.len() - 1);
+        which * COUNT + 2 * pair + usize::from(is_second)
+    }
+}
+
+/// All of them, for 1, for 16 and for 32 lanes.
+pub(crate) static FUNCTIONS: [Function; COUNT * LANES.len()] = {
+    const fn of<const L: usize>() -> [Function; COUNT] {
+        [
+            one::<Rcp<false>, L>,
+            one::<Rcp<true>, L>,
+            one::<Sqrt<false>, L>,
+            one::<Sqrt<true>, L>,
+            one::<Rsqrt<false>, L>,
+            one::<Rsqrt<true>, L>,
+            one::<Ex2<false>, L>,
+            one::<Ex2<true>, L>,
+            one::<Lg2<false>, L>,
+            one::<Lg2<true>, L>,
+            two::<Approximate<false>, L>,
+            two::<Approximate<true>, L>,
+            two::<Full<false>, L>,
+            two::<Full<true>, L>,
+            one::<Sine<0>, L>,
+            one::<Sine<1>, L>,
+            one::<Tanh, L>,
+        ]
+    }
+    let all = [of::<1>(), of::<16>(), of::<32>()];
+    let mut functions = [all[0][0]; COUNT * LANES.len()];
+    let mut at = 0;
+    while at < functions.len() {
+        functions[at] = all[at / COUNT][at % COUNT];
+        at += 1;
+    }
+    functions
+};
+
+/// A quotient.
+trait Quotient {
+    fn lanes<const L: usize>(a: &[u32; L], b: &[u32; L]) -> [u32; L];
+}
+
+struct Approximate<const FTZ: bool>;
+impl<const FTZ: bool> Quotient for Approximate<FTZ> {
+    #[inline(always)]
+    fn lanes<const L: usize>(a: &[u32; L], b: &[u32; L]) -> [u32; L] {
+        special::div_approx_lanes::<FTZ, L>(a, b)
+    }
+}
+
+struct Full<const FTZ: bool>;
+impl<const FTZ: bool> Quotient for Full<FTZ> {
+    #[inline(always)]
+    fn lanes<const L: usize>(a: &[u32; L], b: &[u32; L]) -> [u32; L] {
+        special::div_full_lanes::<FTZ, L>(a, b)
+    }
+}
+
+struct One<'a, F, const L: usize>(&'a mut [u32; L], PhantomData<F>);
+impl<F: Approximation, const L: usize> Work for One<'_, F, L> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        *self.0 = F::lanes(self.0);
+    }
+}
+
+struct Two<'a, F, const L: usize>(&'a mut [[u32; L]; 2], PhantomData<F>);
+impl<F: Quotient, const L: usize> Work for Two<'_, F, L> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let [a, b] = self.0;
+        *a = F::lanes(a, b);
+    }
+}
+
+unsafe extern "C" fn one<F: Approximation, const L: usize>(list: *mut u32) {
+    // SAFETY: the code hands over a list of so many words in its own frame, which nobody else sees meanwhile.
+    let list = unsafe { &mut *list.cast::<[u32; L]>() };
+    on_host(One::<F, L>(list, PhantomData));
+}
+
+unsafe extern "C" fn two<F: Quotient, const L: usize>(lists: *mut u32) {
+    // SAFETY: the same of two lists.
+    let lists = unsafe { &mut *lists.cast::<[[u32; L]; 2]>() };
+    on_host(Two::<F, L>(lists, PhantomData));
+}
