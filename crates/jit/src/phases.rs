@@ -70,6 +70,8 @@ struct Access {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Memory {
+    /// A thread's own.
+    Own,
     Shared,
     Global,
     Any,
@@ -288,7 +290,17 @@ impl Knowledge<'_> {
             Space::Shared | Space::SharedCta => Memory::Shared,
             Space::Global | Space::Const => Memory::Global,
             Space::Generic | Space::SharedCluster => Memory::Any,
-            Space::Local | Space::Param | Space::ParamEntry | Space::ParamFunc => return None,
+            Space::Local | Space::Param | Space::ParamEntry | Space::ParamFunc => {
+                // Nobody else sees it, but it can fail.
+                let may_fail = matches!(address.base, AddressBase::Register(_));
+                let nothing = vec![None; self.count()];
+                return may_fail.then_some(Access {
+                    memory: Memory::Own,
+                    writes: false,
+                    may_fail,
+                    rows: nothing,
+                });
+            }
         };
         if memory == Memory::Shared
             && let Some((rows, may_fail)) = self.bytes_of_rows(instruction, block, address, bytes)

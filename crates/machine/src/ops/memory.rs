@@ -79,6 +79,13 @@ impl<P: Space, M: Extend<R>, R: Lane + Cell, const SIGNED: bool> Body for LoadBo
                 continue;
             }
             let mut result = [R::default(); LANES];
+            if let Some([low, high]) = load_some::<P, M>(x, op, warp) {
+                for l in 0..ROW {
+                    (result[l], result[ROW + l]) = (Self::register(low[l]), Self::register(high[l]));
+                }
+                x.store_plane::<I, R>(op.d, warp, result);
+                continue;
+            }
             let lanes = match addresses(x, op.address, warp) {
                 Addresses::Uniform(address) => [address; LANES],
                 Addresses::Lanes(lanes) => lanes,
@@ -169,6 +176,25 @@ fn load_known<P: Space, M: Cell>(x: &Exec<'_>, op: &Load, warp: usize) -> Option
         }
         _ => None,
     }
+}
+
+/// The same for a warp of which only some lanes are active: what the others would access is loaded, too, if it can be. Their own registers tell
+/// nothing, as they may be from another round of a loop.
+#[inline(always)]
+fn load_some<P: Space, M: Cell>(x: &Exec<'_>, op: &Load, warp: usize) -> Option<[[M; ROW]; 2]> {
+    let mask = x.mask[warp];
+    if op.pattern != Pattern::Contiguous || mask == !0 {
+        return None;
+    }
+    let (first, last) = (mask.trailing_zeros() as usize, LANES - 1 - mask.leading_zeros() as usize);
+    let from = lane_address(x, op.address, warp, first);
+    let to = lane_address(x, op.address, warp, last);
+    if to.wrapping_sub(from) != M::BYTES * (last - first) as u64 {
+        return None;
+    }
+    let start = from.wrapping_sub(M::BYTES * first as u64);
+    let second = start.wrapping_add(M::BYTES * ROW as u64);
+    Some([P::load_array::<M, ROW>(x, start)?, P::load_array::<M, ROW>(x, second)?])
 }
 
 /// The address of the vector that a lane accesses, if it is aligned to its size.
