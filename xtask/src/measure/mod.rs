@@ -7,7 +7,8 @@
 //! | `facts` | pairs of micro-benchmarks, each pair for one fact |
 //! | `placed` | one in a memory |
 //! | `silicon`, `model` | one on a GPU, and in the model |
-//! | `validation` | kernels that the model is compared with |
+//! | `set` | kernels that the model is compared with, half of them kept aside |
+//! | `validation` | those on a GPU |
 //!
 //! Kernels are assembled by our own assembler. What a GPU answered goes to text files as it is: clocks' differences, a line a launch and
 //! round. The parameters in `crates/sim/devices` name the file that they were read from. `--model` runs the same probes and kernels in the
@@ -20,11 +21,13 @@ mod model;
 mod pipes;
 mod placed;
 mod probe;
+mod set;
 mod silicon;
 mod validation;
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
+use model::Wanted;
 use placed::Left;
 use probe::{Probe, ROUNDS};
 use real_gpu::Gpu;
@@ -68,9 +71,21 @@ pub(crate) struct Choice {
     /// Only these kernels of the validation.
     #[arg(long, requires = "model")]
     kernel: Vec<String>,
+    /// Only that half of them.
+    #[arg(long, requires = "model")]
+    half: Option<Half>,
     /// Streaming multiprocessors of the device.
     #[arg(long, default_value_t = 132)]
     sms: u32,
+}
+
+/// A half of the kernels of the validation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Half {
+    /// Those that the model is changed by.
+    Seen,
+    /// Those that are kept aside.
+    Aside,
 }
 
 /// Micro-benchmarks that go to one table.
@@ -285,7 +300,11 @@ fn in_model(choice: &Choice, name: &str) -> Result<()> {
             |file: &str| fs::read_to_string(choice.folder.join(file)).with_context(|| file.to_owned());
         let compared = match family {
             Family::Validation => match &choice.kernels {
-                Some(kernels) => model::kernels(kernels, &table("ncu.csv")?, &device, &choice.kernel)?,
+                Some(kernels) => {
+                    let aside = choice.half.map(|half| half == Half::Aside);
+                    let wanted = Wanted { names: &choice.kernel, aside };
+                    model::kernels(kernels, &table("ncu.csv")?, &device, &wanted)?
+                }
                 None => continue,
             },
             Family::Placement | Family::Clock | Family::Launch => continue,
