@@ -7,6 +7,7 @@ use crate::cta::Cta;
 use crate::decode::WORD;
 use crate::fault::Fault;
 use crate::grid::{Launch, Loaded, Prepared};
+use crate::mbarrier::Completion;
 use crate::step::{Action, Space};
 use crate::touched::Touched;
 
@@ -74,6 +75,8 @@ impl Grid<'_> {
     pub fn leaves_the_sm(&self, number: usize) -> bool {
         match self.prepared.kernel.step(number).map(|step| &step.action) {
             Some(Action::Access(access)) => access.space().is_some_and(|space| space != Space::Shared),
+            // A copy between the SM and that memory.
+            Some(Action::Bulk(_)) => true,
             _ => false,
         }
     }
@@ -81,7 +84,9 @@ impl Grid<'_> {
     /// Begins a CTA.
     #[must_use]
     pub fn begin(&self, number: u64) -> Resident {
-        Resident { cta: self.prepared.cta(number) }
+        let mut cta = self.prepared.cta(number);
+        cta.hold_copies();
+        Resident { cta }
     }
 
     /// Executes the next instruction of a warp that can go on, on an SM, at a cycle; which lanes carry it out, and what they touch.
@@ -118,6 +123,16 @@ impl Resident {
     #[must_use]
     pub fn block(&self) -> [u32; 3] {
         self.cta.block
+    }
+
+    /// The copies in bulk to shared memory that have begun since this was asked for the last time.
+    pub fn begun_copies(&mut self) -> impl Iterator<Item = Completion> {
+        self.cta.begun_copies()
+    }
+
+    /// The bytes of one have come.
+    pub fn done(&mut self, copy: Completion) {
+        self.cta.done(copy);
     }
 
     /// Its warps.

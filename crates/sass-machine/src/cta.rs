@@ -1,6 +1,7 @@
 //! A CTA: its warps in turn, its shared memory, its barriers.
 
 use crate::fault::FaultKind;
+use crate::mbarrier::Completion;
 use crate::memory::Reach;
 use crate::registers::LANES;
 use crate::step::{Arrival, Scratch};
@@ -34,6 +35,8 @@ pub(crate) struct Cta {
     scratch: Box<Scratch>,
     pub(crate) warps: Vec<Warp>,
     barriers: Vec<Barrier>,
+    /// Copies that are not done before somebody says so, if that is how it is.
+    copies: Option<Vec<Completion>>,
 }
 
 /// Why a turn ended with a fault: which warp, which instruction, what.
@@ -61,7 +64,30 @@ impl Cta {
             scratch: Box::default(),
             warps,
             barriers: vec![Barrier::default(); 16],
+            copies: None,
         }
+    }
+
+    /// From now on copies are done when somebody says so.
+    pub(crate) fn hold_copies(&mut self) {
+        self.copies = Some(Vec::new());
+    }
+
+    /// The copies that have begun since this was asked for the last time.
+    pub(crate) fn begun_copies(&mut self) -> impl Iterator<Item = Completion> {
+        self.copies.iter_mut().flat_map(std::mem::take)
+    }
+
+    /// A copy is done.
+    pub(crate) fn done(&mut self, copy: Completion) {
+        // Its object was there when it began, or the copy tells nobody.
+        if copy.done(&mut self.shared).unwrap_or(false) {
+            self.pass();
+        }
+    }
+
+    fn pass(&mut self) {
+        self.warps.iter_mut().for_each(|warp| warp.pass(&mut self.shared));
     }
 
     pub(crate) fn has_exited(&self) -> bool {
@@ -95,7 +121,12 @@ impl Cta {
                 if most == 0 {
                     return Err(Stopped { warp: number, place: warp.place(), kind: FaultKind::Budget });
                 }
-                let mut reach = Reach { global, shared: &mut self.shared, scratch: &mut self.scratch };
+                let mut reach = Reach {
+                    global,
+                    shared: &mut self.shared,
+                    scratch: &mut self.scratch,
+                    copies: self.copies.as_mut(),
+                };
                 let (executed, event) = warp.run(around, &mut reach, most);
                 *budget -= executed;
                 left -= executed;
@@ -130,7 +161,12 @@ impl Cta {
     ) -> Result<bool, Stopped> {
         let warp = &mut self.warps[index];
         let number = warp.number;
-        let mut reach = Reach { global, shared: &mut self.shared, scratch: &mut self.scratch };
+        let mut reach = Reach {
+            global,
+            shared: &mut self.shared,
+            scratch: &mut self.scratch,
+            copies: self.copies.as_mut(),
+        };
         let event = warp.execute(around, &mut reach);
         let event = event.map_err(|(place, kind)| Stopped { warp: number, place, kind })?;
         Ok(self.tell(index, event))
@@ -143,6 +179,7 @@ impl Cta {
             None if self.warps[index].has_exited() => self.complete(),
             None => {}
             Some(Event::Yielded) => return true,
+            Some(Event::Phase) => self.pass(),
             Some(Event::Arrived { number, threads, arrival, held, active }) => {
                 let barrier = &mut self.barriers[usize::from(number) % 16];
                 barrier.threads += LANES as u32;

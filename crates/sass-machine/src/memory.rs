@@ -1,6 +1,7 @@
 //! The memories of a thread: the device's, its CTA's, its own, and which of them an address is in.
 
 use crate::fault::FaultKind;
+use crate::mbarrier::Completion;
 use crate::registers::{LANES, lanes};
 use crate::step::{Scratch, Space};
 use crate::touched::Memory;
@@ -17,6 +18,8 @@ pub(crate) struct Reach<'a> {
     pub(crate) global: &'a dyn Buffers,
     pub(crate) shared: &'a mut [u8],
     pub(crate) scratch: &'a mut Scratch,
+    /// Where copies are noted that are done when somebody says so; those of nobody are done at once.
+    pub(crate) copies: Option<&'a mut Vec<Completion>>,
 }
 
 /// A place in one of them.

@@ -47,12 +47,45 @@ pub(crate) struct Code {
     pub(crate) reads: bool,
     /// Cycles more than one for which no other instruction's operands are read: its own take longer, or lie in one bank of registers.
     pub(crate) dispatch: u64,
+    /// It reads a constant bank by a register.
+    pub(crate) is_indexed: bool,
     /// It holds the scoreboards that it names: what has a fixed latency does not.
     pub(crate) holds: bool,
+    /// What it does beside the threads.
+    pub(crate) beside: Option<Beside>,
     /// Its access goes around the L1.
     pub(crate) is_strong: bool,
     /// It may touch what all SMs have together.
     pub(crate) leaves: bool,
+}
+
+/// What goes on beside the threads, and what waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beside {
+    /// A copy in bulk between global and shared memory.
+    Bulk,
+    /// A copy of a thread, from global to shared memory.
+    Copy,
+    /// Holds its scoreboard until all copies before it are done.
+    Copies,
+    /// A product of four warps.
+    Product,
+    /// Waits for those.
+    Products,
+}
+
+impl Beside {
+    fn of(head: &str) -> Option<Self> {
+        let mut parts = head.split('.');
+        match (parts.next()?, parts.next()) {
+            ("UBLKCP", _) => Some(Self::Bulk),
+            ("LDGSTS", _) => Some(Self::Copy),
+            ("LDGDEPBAR" | "UTMACMDFLUSH", _) => Some(Self::Copies),
+            ("HGMMA", _) => Some(Self::Product),
+            ("WARPGROUP", Some("DEPBAR")) => Some(Self::Products),
+            _ => None,
+        }
+    }
 }
 
 /// The kernel's instructions; none for a word that is none, which faults where it is executed.
@@ -85,11 +118,13 @@ pub(crate) fn of(grid: &Grid<'_>, device: &Device) -> Result<Vec<Option<Code>>, 
                 latency: group.latency,
                 rounds: group.rounds,
                 turns: issue.turns(),
-                is_barrier: head.split('.').next() == Some("BAR"),
+                is_barrier: matches!(head.split('.').next(), Some("BAR" | "SYNCS")),
+                beside: Beside::of(head),
+                is_indexed: text.contains("c[0x") && text.contains("][R"),
                 reads: !issue.slots().is_empty(),
                 dispatch: group.dispatch.max(conflicts * device.parameters.bank_conflict),
                 holds: !matches!(issue.class, Some(Class::Fixed(_))),
-                is_strong: head.contains(".STRONG"),
+                is_strong: head.contains(".STRONG") || head.contains(".BYPASS"),
                 leaves: grid.leaves_the_sm(index),
             }))
         })

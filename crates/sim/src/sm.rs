@@ -1,12 +1,13 @@
 //! A streaming multiprocessor: sub-cores that issue an instruction a cycle each, pipes, the unit for memory that they share, its CTAs.
 
-use crate::code::Code;
+use crate::code::{Beside, Code};
+use crate::constants::Constants;
 use crate::counters::{Counters, Line, Stall};
 use crate::device::{Device, Parameters, Throttle};
 use crate::fetch::Fetch;
 use crate::memory::{LINE, Private, Request, Shared, Touch, lines, on_one_word, rounds};
 use crate::warp::Warp;
-use sass_machine::{Fault, Grid, LANES, Memory, Resident, Touched, Way};
+use sass_machine::{Completion, Fault, Grid, LANES, Memory, Resident, Touched, Way};
 use std::collections::VecDeque;
 
 /// A CTA that is here.
@@ -17,6 +18,8 @@ struct Cta {
     begun: u64,
     /// Where its lanes' local memory is, for caches.
     local: u64,
+    /// Copies to its shared memory that are on their way, and when their bytes have come.
+    copies: Vec<(u64, Completion)>,
 }
 
 /// One of the quarters.
@@ -96,9 +99,12 @@ pub(crate) struct Sm {
     pipes: Vec<u64>,
     ctas: Vec<Option<Cta>>,
     fetch: Fetch,
+    constants: Constants,
     private: Private,
     /// When the unit for memory takes the next access.
     lsu: u64,
+    /// When the first of the copies is done that are on their way to its CTAs, or [`NEVER`].
+    arriving: u64,
     /// When it has something to do, or [`NEVER`]; and the last cycle in which it had.
     pub(crate) due: u64,
     pub(crate) last: u64,
@@ -135,8 +141,10 @@ impl Sm {
             pipes: vec![0; device.pipes.len()],
             ctas: (0..places).map(|_| None).collect(),
             fetch: Fetch::new(&device.parameters, kernel.code.len()),
-            private: Private::new(&device.parameters, l1),
+            constants: Constants::new(&device.parameters),
+            private: Private::new(&device.parameters, number, l1),
             lsu: 0,
+            arriving: NEVER,
             due: NEVER,
             last: 0,
             halt: None,
@@ -159,7 +167,7 @@ impl Sm {
         }
         // No other memory is so far up.
         let local = (1 << 60) + (u64::from(self.number) << 40) + place as u64 * LOCAL * LANES as u64 * 32;
-        self.ctas[place] = Some(Cta { left: resident.warps(), resident, begun: now, local });
+        self.ctas[place] = Some(Cta { left: resident.warps(), resident, begun: now, local, copies: Vec::new() });
         self.due = self.due.min(now);
     }
 
@@ -191,6 +199,9 @@ impl Sm {
     ) {
         let now = self.due;
         self.last = now;
+        if self.arriving <= now {
+            self.arrive(kernel, now);
+        }
         for core in from..self.sub_cores.len() {
             if self.sub_cores[core].due <= now
                 && let Some(at) = self.choose(kernel, core, now)
@@ -212,11 +223,46 @@ impl Sm {
             }
             due = due.min(self.sub_cores[core].due);
         }
+        due = due.min(self.arriving);
         self.due = due;
         if !self.ended.is_empty() {
             self.halt = Some((now, Halt::Ended));
         } else if due == NEVER && self.is_busy() {
             self.halt = Some((now, Halt::Deadlock));
+        }
+    }
+
+    /// Copies whose bytes have come are done, and warps go on that wait for them.
+    fn arrive(&mut self, kernel: &Kernel<'_>, now: u64) {
+        self.arriving = NEVER;
+        for place in 0..self.ctas.len() {
+            let Some(cta) = &mut self.ctas[place] else { continue };
+            let before = cta.copies.len();
+            let resident = &mut cta.resident;
+            cta.copies.retain(|&(ready, copy)| {
+                let is_there = ready <= now;
+                if is_there {
+                    resident.done(copy);
+                }
+                !is_there
+            });
+            let next = cta.copies.iter().map(|&(ready, _)| ready).min();
+            self.arriving = self.arriving.min(next.unwrap_or(NEVER));
+            if cta.copies.len() < before {
+                self.resume_waiting(kernel, place, now, now);
+            }
+        }
+    }
+
+    /// Warps of a CTA that waited and can go on do so, from a cycle on.
+    fn resume_waiting(&mut self, kernel: &Kernel<'_>, place: usize, freed: u64, now: u64) {
+        let Some(cta) = &mut self.ctas[place] else { return };
+        for core in &mut self.sub_cores {
+            for warp in core.warps.iter_mut().filter(|warp| warp.cta == place && warp.next.is_none()) {
+                warp.release(freed);
+                Self::resume(kernel, &mut self.fetch, &mut cta.resident, warp, now);
+                core.due = core.due.min(warp.ready);
+            }
         }
     }
 
@@ -340,7 +386,19 @@ impl Sm {
         sub_core.dispatch = sub_core.dispatch.max(now + 1 + code.dispatch);
         sub_core.last = Some((cta, number));
 
-        let done = self.perform(parameters, (&mut tally.counters, world), core, cta, code, now);
+        let mut done = self.perform(parameters, (&mut tally.counters, world), core, cta, code, now);
+        if code.beside == Some(Beside::Copies) {
+            let warp = &mut self.sub_cores[core].warps[at];
+            done.ends = done.ends.max(warp.copies);
+            // Whatever scoreboard it names.
+            warp.hold(0, now, done.ends, Stall::LongScoreboard);
+        }
+        if let Some(cta) = &mut self.ctas[cta] {
+            for copy in cta.resident.begun_copies() {
+                cta.copies.push((done.ends, copy));
+                self.arriving = self.arriving.min(done.ends);
+            }
+        }
         let warp = &mut self.sub_cores[core].warps[at];
         warp.issued(now, code, if active == 0 { 0 } else { parameters.branch });
         for (board, ends) in
@@ -349,6 +407,15 @@ impl Sm {
             if let Some(board) = board.filter(|_| code.holds) {
                 warp.hold(board, now, ends, done.stall);
             }
+        }
+        match code.beside {
+            Some(Beside::Bulk | Beside::Copy) => warp.copies = warp.copies.max(done.ends),
+            Some(Beside::Product) => warp.products = warp.products.max(done.ends),
+            Some(Beside::Products) => warp.release(warp.products),
+            Some(Beside::Copies) | None => {}
+        }
+        if !code.holds {
+            warp.release(done.constants);
         }
         warp.next = None;
         self.follow(kernel, &mut tally.counters, core, at, now, code.is_barrier);
@@ -359,21 +426,38 @@ impl Sm {
     fn perform(
         &mut self,
         parameters: &Parameters,
-        (counters, world): (&mut Counters, Option<&mut World>),
+        (counters, mut world): (&mut Counters, Option<&mut World>),
         core: usize,
         cta: usize,
         code: &Code,
         now: u64,
     ) -> Done {
         let touched = &self.touched;
-        let is_access = touched.lanes != 0 && touched.memory != Memory::Constant;
+        let is_constant = touched.lanes != 0 && touched.memory == Memory::Constant;
+        let is_access = touched.lanes != 0 && !is_constant;
         if !is_access && code.rounds == 0 {
-            let ends = now + code.latency;
+            let (mut constants, mut turns) = (0, 0);
+            if is_constant {
+                let there = self.constants.ready(touched, now);
+                constants = if there > now { there } else { 0 };
+                if code.is_indexed {
+                    turns = self.constants.turns(touched) + parameters.constant_indexed;
+                    // Its pipe is the SM's, and takes no other meanwhile.
+                    code.pipes.iter().for_each(|&pipe| self.pipes[pipe] += turns);
+                }
+            }
             return Done {
                 taken: now + code.interval.min(code.latency),
-                ends,
+                ends: constants.max(now) + code.latency + turns,
+                constants,
                 stall: Stall::ShortScoreboard,
             };
+        }
+        if let (Some(Beside::Bulk), Some(world)) = (code.beside, world.as_deref_mut()) {
+            let origin = *world.origin.get_or_insert(touched.addresses[0] / LINE * LINE);
+            lines(touched, origin, 0, &mut self.touches);
+            let ends = self.private.bulk(&mut world.memory, touched.way, &self.touches, now, counters);
+            return Done { taken: now + code.latency, ends: ends + code.latency, ..Done::long() };
         }
         let sub_core = &mut self.sub_cores[core];
         while sub_core.queue.front().is_some_and(|&taken| taken <= now) {
@@ -387,7 +471,7 @@ impl Sm {
             sub_core.port = begin + rounds * parameters.port;
             // The last round is as long under way as a single one.
             let ends = sub_core.port.saturating_sub(parameters.port) + hit;
-            Done { taken: begin, ends, stall: Stall::ShortScoreboard }
+            Done { taken: begin, ends, constants: 0, stall: Stall::ShortScoreboard }
         };
         if !is_access {
             return serve(code.rounds);
@@ -405,12 +489,24 @@ impl Sm {
                     Way::Load | Way::Store => 1,
                     Way::Atomic | Way::Reduction => on_one_word(touched),
                 };
-                let request = Request { way: touched.way, is_strong: code.is_strong, is_local, hit, same };
+                // Lanes' words of local memory lie in a row, which may be a part of the sectors alone.
+                let stays = is_local && touched.bytes >= 4 && touched.lanes == u32::MAX;
+                let (rounds, _) = rounds(touched);
+                let rounds = if is_local { self.touches.len() as u64 } else { rounds };
+                let request = Request {
+                    way: touched.way,
+                    is_strong: code.is_strong,
+                    is_local,
+                    stays,
+                    rounds,
+                    hit,
+                    same,
+                };
                 let (next, ends) =
                     self.private.access(&mut world.memory, request, &self.touches, begin, counters);
                 self.lsu = next.max(begin + 1);
-                sub_core.port = begin + self.touches.len() as u64 * parameters.port;
-                Done { taken: begin, ends, stall: Stall::LongScoreboard }
+                sub_core.port = begin + rounds * parameters.port;
+                Done { taken: begin, ends, ..Done::long() }
             }
             // What touches the others is issued with the world alone.
             (Memory::Shared | Memory::Constant | Memory::Global | Memory::Local, _) => {
@@ -421,10 +517,11 @@ impl Sm {
                         counters.shared_load += rounds;
                         counters.load_conflicts += rounds.saturating_sub(ideal.max(code.rounds));
                     }
-                    Way::Store | Way::Atomic | Way::Reduction => {
+                    Way::Store => {
                         counters.shared_store += rounds;
                         counters.store_conflicts += rounds.saturating_sub(ideal.max(code.rounds));
                     }
+                    Way::Atomic | Way::Reduction => counters.shared_atomic += rounds,
                 }
                 serve(rounds)
             }
@@ -461,13 +558,7 @@ impl Sm {
         }
         // An arrival or an exit may let all go on who wait.
         let freed = now + kernel.device.parameters.barrier;
-        for core in &mut self.sub_cores {
-            for warp in core.warps.iter_mut().filter(|warp| warp.cta == place && warp.next.is_none()) {
-                warp.release(freed);
-                Self::resume(kernel, &mut self.fetch, &mut cta.resident, warp, now);
-                core.due = core.due.min(warp.ready);
-            }
-        }
+        self.resume_waiting(kernel, place, freed, now);
     }
 
     /// A warp's next instruction, if it has one now.
@@ -487,5 +578,14 @@ impl Sm {
 struct Done {
     taken: u64,
     ends: u64,
+    /// When constants are there that have to come first; 0 if they are.
+    constants: u64,
     stall: Stall,
+}
+
+impl Done {
+    /// What something waits for long.
+    fn long() -> Self {
+        Self { taken: 0, ends: 0, constants: 0, stall: Stall::LongScoreboard }
+    }
 }

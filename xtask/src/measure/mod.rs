@@ -3,7 +3,7 @@
 //! | file | what it knows |
 //! | --- | --- |
 //! | `probe` | what a micro-benchmark is |
-//! | `pipes`, `memory`, `launch` | the micro-benchmarks, by what they ask |
+//! | `pipes`, `beside`, `memory`, `launch` | the micro-benchmarks, by what they ask |
 //! | `facts` | pairs of micro-benchmarks, each pair for one fact |
 //! | `placed` | one in a memory |
 //! | `silicon`, `model` | one on a GPU, and in the model |
@@ -14,6 +14,7 @@
 //! round. The parameters in `crates/sim/devices` name the file that they were read from. `--model` runs the same probes and kernels in the
 //! model, and compares.
 
+mod beside;
 mod facts;
 mod launch;
 mod memory;
@@ -103,6 +104,8 @@ enum Family {
     Throughput,
     /// Loads under way at once.
     Depth,
+    /// Copies in bulk, barriers of shared memory, products of four warps, fences.
+    Beside,
     /// Which SM a CTA goes to.
     Placement,
     /// The SM's clock.
@@ -141,6 +144,7 @@ impl Family {
             Self::Chase => memory::chase(),
             Self::Throughput => memory::throughput(sms),
             Self::Depth => memory::depth(),
+            Self::Beside => beside::beside(),
             Self::Placement => launch::placement(sms),
             Self::Clock => launch::clock(sms),
             Self::Launch => [1, sms / 2, sms, 8 * sms, 32 * sms, 256 * sms]
@@ -164,6 +168,7 @@ impl Family {
             | Self::Chase
             | Self::Throughput
             | Self::Depth
+            | Self::Beside
             | Self::Facts => "probe,variable,grid,block,count,launch,round,span,least,most\n",
         }
     }
@@ -200,6 +205,7 @@ impl Family {
             | Self::Chase
             | Self::Throughput
             | Self::Depth
+            | Self::Beside
             | Self::Facts
             | Self::Validation => {
                 for launch in 0..LAUNCHES {
@@ -314,7 +320,8 @@ fn in_model(choice: &Choice, name: &str) -> Result<()> {
             | Family::Shared
             | Family::Chase
             | Family::Throughput
-            | Family::Depth => {
+            | Family::Depth
+            | Family::Beside => {
                 model::probes(family, &family.probes(choice.sms), &table(&family.file())?, &device)?
             }
         };
