@@ -1,5 +1,6 @@
 //! Accesses to memory, lane by lane.
 
+use crate::cluster::Member;
 use crate::fault::FaultKind;
 use crate::mbarrier::Completion;
 use crate::memory::{self, Local, Reach};
@@ -49,7 +50,13 @@ pub(crate) fn transposed(words: &[u32; LANES]) -> [u32; LANES] {
 }
 
 /// Says which memory the active lanes of an access touch, and where.
-pub(crate) fn touches(registers: &Registers, access: &Access, active: u32, touched: &mut Touched) {
+pub(crate) fn touches(
+    registers: &Registers,
+    access: &Access,
+    active: u32,
+    member: Option<&Member>,
+    touched: &mut Touched,
+) {
     // Eight lanes have the addresses of a matrix's rows, whichever lanes take part.
     let rows = |count: u8| u32::MAX >> (32 - 8 * u32::from(count.clamp(1, 4)));
     let (way, at, bytes, lanes) = match access {
@@ -79,7 +86,7 @@ pub(crate) fn touches(registers: &Registers, access: &Access, active: u32, touch
     touched.begin(way, Memory::Global, u32::from(bytes), lanes);
     let places = addresses(registers, at);
     for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
-        let (memory, place) = memory::place(at.space, places[lane]);
+        let (memory, place) = memory::place(at.space, places[lane], member);
         touched.memory = memory;
         touched.addresses[lane] = place;
     }
@@ -325,7 +332,8 @@ const UNIT: usize = 16;
 impl Bulky {
     fn of(registers: &Registers, bulk: &Bulk) -> Self {
         Self {
-            shared: u64::from(registers.uniform(bulk.shared)),
+            // Above stands the CTA's rank.
+            shared: u64::from(registers.uniform(bulk.shared)) & 0xff_ffff,
             global: registers.uniform_pair(bulk.global),
             // Above stand the CTAs of a cluster that get it.
             bytes: (registers.uniform(bulk.size) & 0xffff) as usize * UNIT,

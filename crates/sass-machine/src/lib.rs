@@ -17,6 +17,7 @@
 
 mod access;
 mod chosen;
+mod cluster;
 mod collective;
 mod cta;
 mod decode;

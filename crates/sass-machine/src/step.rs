@@ -395,6 +395,9 @@ pub(crate) enum Action {
     },
     Access(Access),
     Phase(Phase),
+    /// At the barrier of a cluster.
+    ClusterArrive,
+    ClusterWait,
     Bulk(Bulk),
     Group(GroupProduct),
     Lanes(Collective),

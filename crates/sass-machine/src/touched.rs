@@ -22,6 +22,8 @@ pub enum Memory {
     Global,
     /// The CTA's.
     Shared,
+    /// That of another CTA of its cluster.
+    Cluster,
     /// The thread's own.
     Local,
     /// A constant bank.

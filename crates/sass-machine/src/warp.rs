@@ -4,6 +4,7 @@
 //! not taken by all. Of lanes that are ready those go first that are behind all others, until a `YIELD` or too many branches give the others
 //! their turn; lanes that come to one place run on together.
 
+use crate::cluster::{Cluster, Member};
 use crate::fault::FaultKind;
 use crate::mbarrier::Mbarrier;
 use crate::memory::{Local, Reach};
@@ -29,6 +30,8 @@ enum State {
     /// Waits at a barrier of the CTA.
     Barrier,
     /// Waits for the end of a phase of an object in shared memory, which a predicate then tells.
+    /// Waits for all CTAs of the cluster, since a time that they had met.
+    Cluster(u64),
     Phase {
         address: u64,
         phase: bool,
@@ -55,6 +58,8 @@ pub(crate) struct Around<'a> {
     pub(crate) clock: u64,
     /// The SM's number.
     pub(crate) sm: u32,
+    /// The CTA's place in its cluster.
+    pub(crate) member: Option<Member>,
     pub(crate) system: &'a System,
 }
 
@@ -62,6 +67,8 @@ pub(crate) struct Around<'a> {
 pub(crate) enum Event {
     /// An arrival at a barrier: of which number, for how many threads, and the lanes whose predicate held.
     Arrived { number: u8, threads: Option<u32>, arrival: Arrival, held: u32, active: u32 },
+    /// All warps of the cluster have met.
+    Met,
     /// A phase has ended for which warps may wait.
     Phase,
     /// Others should have a turn.
@@ -91,6 +98,8 @@ pub(crate) struct Warp {
     barriers: [[u32; LANES]; BARRIERS],
     /// What the last reduction at a barrier gave: a count, a truth.
     pub(crate) result: (u32, bool),
+    /// How often the cluster had met when it arrived there last.
+    cluster_phase: u64,
     /// Cycles, or instructions where nobody counts those.
     clock: u64,
     /// When results are there, if anybody wants to know.
@@ -116,6 +125,7 @@ impl Warp {
             leave_to: [0; LANES],
             barriers: [[0; LANES]; BARRIERS],
             result: (0, false),
+            cluster_phase: 0,
             clock: 0,
             timing: timing.map(Box::new),
         }
@@ -133,6 +143,22 @@ impl Warp {
     pub(crate) fn release(&mut self) {
         for lane in 0..LANES {
             if self.states[lane] == State::Barrier {
+                self.wake(lane);
+            }
+        }
+    }
+
+    /// Whether lanes wait for other CTAs.
+    pub(crate) fn waits_for_cluster(&self) -> bool {
+        self.states.iter().any(|state| matches!(state, State::Cluster(_)))
+    }
+
+    /// Lanes go on that wait for CTAs which have all arrived.
+    pub(crate) fn meet_cluster(&mut self, cluster: &Cluster) {
+        for lane in 0..LANES {
+            if let State::Cluster(phase) = self.states[lane]
+                && cluster.has_met(phase)
+            {
                 self.wake(lane);
             }
         }
@@ -232,7 +258,9 @@ impl Warp {
         let Some(step) = around.steps.get(self.place) else { return 0 };
         let active = self.active(step);
         match &step.action {
-            Action::Access(access) => access::touches(&self.registers, access, active, touched),
+            Action::Access(access) => {
+                access::touches(&self.registers, access, active, around.member.as_ref(), touched);
+            }
             Action::Bulk(bulk) if active != 0 => access::touches_in_bulk(&self.registers, bulk, touched),
             _ => {}
         }
@@ -361,6 +389,19 @@ impl Warp {
             }
             Action::Access(access) => {
                 access::perform(&mut self.registers, &mut self.local, access, active, around.banks, reach)?;
+            }
+            Action::ClusterArrive => {
+                let Some(member) = &around.member else { return Ok(None) };
+                let (phase, is_last) = member.cluster.arrive();
+                self.cluster_phase = phase;
+                return Ok(is_last.then_some(Event::Met));
+            }
+            Action::ClusterWait => {
+                if let Some(member) = &around.member
+                    && !member.cluster.has_met(self.cluster_phase)
+                {
+                    self.stop(active, place + 1, State::Cluster(self.cluster_phase));
+                }
             }
             Action::Phase(phase) => return self.at_object(phase, active, around.banks, reach),
             Action::Bulk(bulk) => {
@@ -616,7 +657,11 @@ impl Warp {
                     let mask = self.barriers[usize::from(barrier)][lane] & !exited;
                     lanes(mask).all(|other| states[other] == State::Converging(barrier))
                 }
-                State::Ready | State::Barrier | State::Phase { .. } | State::Exited => false,
+                State::Ready
+                | State::Barrier
+                | State::Cluster(_)
+                | State::Phase { .. }
+                | State::Exited => false,
             };
             if complete {
                 // Of a collective all go on where the first lane of its mask stands.
@@ -626,6 +671,7 @@ impl Warp {
                     | State::Together(_)
                     | State::Converging(_)
                     | State::Barrier
+                    | State::Cluster(_)
                     | State::Phase { .. }
                     | State::Exited => lane,
                 };
@@ -710,7 +756,8 @@ impl Warp {
             Special::GeMask => u64::from(!(bit - 1)),
             Special::SharedWindow => SHARED_WINDOW >> 32,
             Special::Sm => u64::from(around.sm),
-            Special::ClusterRank | Special::Zero => 0,
+            Special::ClusterRank => around.member.as_ref().map_or(0, |member| u64::from(member.rank)),
+            Special::Zero => 0,
             Special::Clock | Special::GlobalTimer => self.clock,
         }
     }

@@ -113,6 +113,8 @@ parameters! {
     barrier: "issue.barrier",
     /// Cycles for each further operand from one bank of registers.
     bank_conflict: "issue.bank_conflict",
+    /// Cycles by which a bank of registers may be behind.
+    bank_queue: "issue.bank_queue",
     /// Banks of registers.
     banks: "issue.banks",
     /// Instructions that the SM keeps.
@@ -147,6 +149,10 @@ parameters! {
     outstanding: "l1.outstanding",
     /// Sectors that an SM asks for or writes in a thousand cycles.
     requests: "noc.requests",
+    /// Cycles that the shared memory of another CTA takes more than the CTA's own.
+    cluster: "cluster.latency",
+    /// Cycles from the last arrival at a cluster's barrier to the next instruction.
+    cluster_barrier: "cluster.barrier",
     /// Sectors of reductions that an SM has under way, at most.
     reductions: "noc.reductions",
     /// Sectors that come back to an SM in a thousand cycles.
@@ -169,6 +175,8 @@ parameters! {
     slices: "l2.slices",
     /// Sectors that a slice gives in a thousand cycles.
     slice_rate: "l2.slice_rate",
+    /// Requests that a slice looks up in a thousand cycles.
+    lookup_rate: "l2.lookup_rate",
     /// Sectors that a slice takes of stores in a thousand cycles.
     write_rate: "l2.write_rate",
     /// Sectors of atomic operations that a slice does in a thousand cycles.
@@ -230,6 +238,7 @@ const POSITIVE: &[&str] = &[
     "l2.slices",
     "l2.slice_rate",
     "l2.write_rate",
+    "l2.lookup_rate",
     "l2.atomic_rate",
     "l2.atomic_same",
     "dram.channels",

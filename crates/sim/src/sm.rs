@@ -30,6 +30,8 @@ struct SubCore {
     pipes: Vec<u64>,
     /// When operands of the next instruction can be read.
     dispatch: u64,
+    /// When each bank of registers has given what it was asked for.
+    banks: Vec<u64>,
     /// When the unit for memory takes each access that waits for it, and when the way there is free.
     queue: VecDeque<u64>,
     port: u64,
@@ -37,6 +39,16 @@ struct SubCore {
     last: Option<(usize, usize)>,
     /// No warp can be issued before this cycle: pipes only become busier, and warps say when they may go on.
     due: u64,
+}
+
+impl SubCore {
+    /// When the operands of an instruction can be read: a bank may be behind by so many cycles.
+    fn operands(&self, kernel: &Kernel<'_>, code: &Code) -> u64 {
+        let behind = kernel.device.parameters.bank_queue;
+        let banks = code.banks.iter().map(|&(bank, _)| self.banks[bank].saturating_sub(behind));
+        let dispatch = if code.reads { self.dispatch } else { 0 };
+        banks.fold(dispatch, u64::max)
+    }
 }
 
 /// What stays the same for all of a launch.
@@ -51,6 +63,8 @@ pub(crate) struct World {
     pub(crate) memory: Shared,
     /// The line of global memory that was touched first: what a launch takes must not depend on where the host has its memory.
     pub(crate) origin: Option<u64>,
+    /// Clusters whose warps have all met.
+    pub(crate) met: Vec<u64>,
 }
 
 /// What is counted: sums, so that it does not matter who counts what.
@@ -130,6 +144,7 @@ impl Sm {
             warps: Vec::new(),
             pipes: vec![0; device.pipes.len()],
             dispatch: 0,
+            banks: vec![0; device.parameters.banks as usize],
             queue: VecDeque::new(),
             port: 0,
             last: None,
@@ -227,9 +242,23 @@ impl Sm {
         self.due = due;
         if !self.ended.is_empty() {
             self.halt = Some((now, Halt::Ended));
-        } else if due == NEVER && self.is_busy() {
+        } else if due == NEVER && self.is_busy() && kernel.grid.cluster() == 1 {
             self.halt = Some((now, Halt::Deadlock));
         }
+    }
+
+    /// All warps of a cluster have met: those that are here go on, at a cycle that has not passed here.
+    pub(crate) fn meet(&mut self, kernel: &Kernel<'_>, cluster: u64, at: u64) {
+        let at = at.max(self.last + 1);
+        for place in 0..self.ctas.len() {
+            let Some(cta) = &mut self.ctas[place] else { continue };
+            if cluster_of(kernel, &cta.resident) == cluster {
+                cta.resident.meet();
+                self.resume_waiting(kernel, place, at, at);
+            }
+        }
+        let due = self.sub_cores.iter().map(|core| core.due).min().unwrap_or(NEVER);
+        self.due = self.due.min(due.max(at));
     }
 
     /// Copies whose bytes have come are done, and warps go on that wait for them.
@@ -302,7 +331,7 @@ impl Sm {
     fn ready(&self, kernel: &Kernel<'_>, core: usize, warp: &Warp) -> Option<u64> {
         let place = warp.next?;
         let Some(code) = kernel.code.get(place).and_then(Option::as_ref) else { return Some(warp.ready) };
-        let dispatch = if code.reads { self.sub_cores[core].dispatch } else { 0 };
+        let dispatch = self.sub_cores[core].operands(kernel, code);
         Some(warp.ready.max(dispatch).max(self.pipe(core, kernel, code).0))
     }
 
@@ -360,6 +389,12 @@ impl Sm {
         let (cta, number, Some(place)) = (warp.cta, warp.number, warp.next) else { return Ok(()) };
         let Some(resident) = self.ctas[cta].as_mut().map(|cta| &mut cta.resident) else { return Ok(()) };
         let active = grid.step(resident, number, self.number, now, &mut self.touched)?;
+        let mut world = world;
+        if resident.has_met()
+            && let Some(world) = &mut world
+        {
+            world.met.push(cluster_of(kernel, resident));
+        }
         // A word that is no instruction has faulted.
         let Some(code) = code.get(place).and_then(Option::as_ref) else { return Ok(()) };
 
@@ -374,7 +409,10 @@ impl Sm {
         tally.counters.instructions += 1;
         tally.counters.threads += u64::from(active.count_ones());
         let sub_core = &mut self.sub_cores[core];
-        let dispatch = if code.reads { sub_core.dispatch } else { 0 };
+        let dispatch = sub_core.operands(kernel, code);
+        for &(bank, cycles) in &code.banks {
+            sub_core.banks[bank] = sub_core.banks[bank].max(now) + cycles;
+        }
         sub_core.warps[at].account(now, (free, throttle), dispatch, &mut line.stalls);
         let taken = if code.takes_all { &code.pipes[..] } else { &[pipe] };
         for &pipe in taken {
@@ -412,9 +450,10 @@ impl Sm {
             Some(Beside::Bulk | Beside::Copy) => warp.copies = warp.copies.max(done.ends),
             Some(Beside::Product) => warp.products = warp.products.max(done.ends),
             Some(Beside::Products) => warp.release(warp.products),
-            Some(Beside::Copies) | None => {}
+            Some(Beside::Copies | Beside::Fence) | None => {}
         }
-        if !code.holds {
+        // Who holds no scoreboard for them waits itself.
+        if code.control.write_scoreboard.is_none() {
             warp.release(done.constants);
         }
         warp.next = None;
@@ -446,8 +485,9 @@ impl Sm {
                     code.pipes.iter().for_each(|&pipe| self.pipes[pipe] += turns);
                 }
             }
+            let taken = if code.beside == Some(Beside::Fence) { code.latency } else { code.interval.min(code.latency) };
             return Done {
-                taken: now + code.interval.min(code.latency),
+                taken: now + taken,
                 ends: constants.max(now) + code.latency + turns,
                 constants,
                 stall: Stall::ShortScoreboard,
@@ -507,6 +547,11 @@ impl Sm {
                 self.lsu = next.max(begin + 1);
                 sub_core.port = begin + rounds * parameters.port;
                 Done { taken: begin, ends, ..Done::long() }
+            }
+            (Memory::Cluster, _) => {
+                let (rounds, _) = rounds(touched);
+                let done = serve(rounds.max(code.rounds));
+                Done { ends: done.ends + parameters.cluster, ..done }
             }
             // What touches the others is issued with the world alone.
             (Memory::Shared | Memory::Constant | Memory::Global | Memory::Local, _) => {
@@ -581,6 +626,12 @@ struct Done {
     /// When constants are there that have to come first; 0 if they are.
     constants: u64,
     stall: Stall,
+}
+
+/// The number of a CTA's cluster.
+fn cluster_of(kernel: &Kernel<'_>, resident: &Resident) -> u64 {
+    let ([x, y, z], [width, height, _]) = (resident.block().map(u64::from), kernel.grid.extents().map(u64::from));
+    (x + width * (y + height * z)) / u64::from(kernel.grid.cluster())
 }
 
 impl Done {

@@ -82,7 +82,10 @@ pub(crate) fn beside() -> Vec<Probe> {
         let text = format!("[B------:R1:W-:-:S02] MEMBAR.ALL.{scope} ;\n[B-1----:R-:W-:Y:S15] NOP ;\n");
         probes.push(Probe::new(format!("MEMBAR.ALL.{scope}/read"), 0, LENGTH, "", &text.repeat(LENGTH as usize)));
     }
-    probes.extend([64, 128].into_iter().flat_map(|columns| [1, 2, 8, 32].map(|count| product(columns, count))));
+    // The object and what is copied lie in shared memory.
+    probes = probes.into_iter().map(|probe| probe.shared(4096)).collect();
+    // More of them in a row do not end on an H100.
+    probes.extend([64, 128].into_iter().flat_map(|columns| [1, 2].map(|count| product(columns, count))));
     probes.extend([128, 1024, 4096, 8192, 16384, 32768].map(bulk));
     probes
 }

@@ -63,7 +63,7 @@ pub(crate) struct Choice {
     /// Launches each kernel a single time, for a profiler that looks on.
     #[arg(long)]
     once: bool,
-    /// Runs it in the model of this device instead, and compares with the tables in the folder.
+    /// Runs it in the model of this device instead, or of a file like that of one, and compares with the tables in the folder.
     #[arg(long, conflicts_with = "once")]
     model: Option<String>,
     /// Changes numbers of the model's device.
@@ -299,7 +299,10 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
 
 /// Compares the model with a GPU's tables.
 fn in_model(choice: &Choice, name: &str) -> Result<()> {
-    let mut device = sim::Device::named(name)?;
+    let mut device = match name.ends_with(".toml") {
+        true => sim::Device::read(&fs::read_to_string(name)?)?,
+        false => sim::Device::named(name)?,
+    };
     choice.set.iter().try_for_each(|change| device.set(change))?;
     for family in choice.families() {
         let table =

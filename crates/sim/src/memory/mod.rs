@@ -24,6 +24,8 @@ pub(crate) struct Shared {
     slices: Vec<Rate>,
     /// How long it takes a sector, in thousandths of what it takes to give one.
     taking: u64,
+    /// How long it takes to look up a request, in the same.
+    lookup: u64,
     /// What SMs whose requests go one way have asked for last.
     groups: Vec<Cache>,
     /// What of a slice's time atomic operations take, and those of several lanes on one word.
@@ -86,6 +88,7 @@ impl Shared {
         Self {
             l2: Cache::new(of.l2_size, of.l2_ways),
             slices: rates(of.slices, of.slice_rate),
+            lookup: of.slice_rate.saturating_mul(1000) / of.lookup_rate,
             taking: of.slice_rate.saturating_mul(1000) / of.write_rate,
             groups: vec![Cache::new(of.group_lines * LINE, of.l2_ways); of.sms.div_ceil(of.group) as usize],
             atomics: rates(of.slices, of.atomic_rate),
@@ -105,12 +108,21 @@ impl Shared {
 
     /// A sector that an SM asks for at a cycle; when it has passed the slice. While it is on its way to another SM of its group, it is not
     /// asked for again.
-    fn read(&mut self, line: u64, sector: usize, now: u64, group: usize, counters: &mut Counters) -> u64 {
+    fn read(
+        &mut self,
+        (line, sector): (u64, usize),
+        extra: u64,
+        now: u64,
+        group: usize,
+        counters: &mut Counters,
+    ) -> u64 {
         let back = self.latency - self.latency / 2;
         if let Some(ready) = self.groups[group].find(line, sector).filter(|&ready| ready + back > now) {
             return ready;
         }
         counters.l2_read += 1;
+        let slice = spread(line, self.slices.len());
+        self.slices[slice].serve_parts(now + self.latency / 2, extra);
         let ready = self.fetch(line, sector, now, counters);
         self.groups[group].fill(line, sector, ready, false);
         ready
@@ -180,6 +192,13 @@ fn room(ends: &mut VecDeque<u64>, most: usize, mut now: u64) -> u64 {
     now
 }
 
+impl Shared {
+    /// What a request for so many sectors of a line takes a slice more than they do themselves.
+    fn extra(&self, sectors: u8) -> u64 {
+        self.lookup.saturating_sub(1000 * u64::from(sectors.count_ones()))
+    }
+}
+
 impl Private {
     /// An SM whose CTAs leave so many bytes to the L1.
     pub(crate) fn new(of: &Parameters, number: u32, l1: u64) -> Self {
@@ -226,7 +245,7 @@ impl Private {
             for sector in (0..SECTORS).filter(|sector| touch.sectors >> sector & 1 == 1) {
                 let ready = match way {
                     Way::Load => {
-                        let there = shared.read(touch.line, sector, asked, self.group, counters);
+                        let there = shared.read((touch.line, sector), 0, asked, self.group, counters);
                         self.answer(shared, there)
                     }
                     Way::Store | Way::Atomic | Way::Reduction => {
@@ -254,10 +273,11 @@ impl Private {
         now: u64,
         counters: &mut Counters,
     ) -> (u64, u64) {
-        let looked_up = self.tags.serve(now, touches.len() as u64);
-        let mut begun = self.data.serve(now, request.rounds).max(looked_up);
+        let tagged = self.tags.serve(now, touches.len() as u64);
+        let mut begun = self.data.serve(now, request.rounds).max(tagged);
         let mut ends = begun + request.hit;
         for touch in touches {
+            let mut extra = shared.extra(touch.sectors);
             for sector in (0..SECTORS).filter(|sector| touch.sectors >> sector & 1 == 1) {
                 counters.l1(request.way, request.is_local);
                 let ready = match request.way {
@@ -268,7 +288,9 @@ impl Private {
                             ready
                         } else {
                             let asked = self.ask(&mut begun);
-                            let there = shared.read(touch.line, sector, asked, self.group, counters);
+                            let extra = std::mem::take(&mut extra);
+                            let key = (touch.line, sector);
+                            let there = shared.read(key, extra, asked, self.group, counters);
                             let ready = self.answer(shared, there);
                             self.wait_for(ready);
                             if !request.is_strong {
