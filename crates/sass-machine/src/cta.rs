@@ -178,6 +178,10 @@ impl Cta {
         if moved || self.has_exited() {
             return Ok(true);
         }
+        // A wait for a phase may end before that does.
+        if self.warps.iter_mut().fold(false, |any, warp| warp.give_up() || any) {
+            return Ok(true);
+        }
         if self.waits_for_cluster() {
             return Ok(false);
         }

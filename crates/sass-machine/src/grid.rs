@@ -216,7 +216,8 @@ impl<'a> Loaded<'a> {
         let threads = launch.block.iter().try_fold(1_u32, |all, &count| all.checked_mul(count.max(1)));
         let threads = threads.filter(|&count| count <= THREADS);
         let threads = threads.ok_or_else(|| fault(FaultKind::Block(launch.block)))?;
-        let fits = (1..=cluster::MOST).contains(&launch.cluster) && launch.grid[0].is_multiple_of(launch.cluster);
+        let fits =
+            (1..=cluster::MOST).contains(&launch.cluster) && launch.grid[0].is_multiple_of(launch.cluster);
         if !fits {
             return Err(fault(FaultKind::Cluster(launch.cluster)));
         }
@@ -315,8 +316,7 @@ impl Prepared<'_> {
         let [x, y, _] = self.grid.map(u64::from);
         let block = [number % x, number / x % y, number / (x * y)].map(|it| it as u32);
         let warps = self.threads.div_ceil(LANES as u32) as usize;
-        let member =
-            (self.cluster > 1).then(|| self.begun.member(number, self.cluster, warps, self.shared));
+        let member = (self.cluster > 1).then(|| self.begun.member(number, self.cluster, warps, self.shared));
         Cta::new(block, self.threads, self.shared, self.kernel.registers, self.schedule.as_ref(), member)
     }
 

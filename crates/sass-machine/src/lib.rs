@@ -40,7 +40,7 @@ mod warpgroup;
 pub use chosen::{BYTES, Grid, Resident};
 pub use fault::{Fault, FaultKind};
 pub use grid::{Broken, Launch, Loaded, Outcome};
-pub use mbarrier::Completion;
 pub use image::{Program, Refused};
+pub use mbarrier::Completion;
 pub use registers::LANES;
 pub use touched::{Memory, Touched, Way};

@@ -1,9 +1,9 @@
 //! Objects in shared memory at which threads and asynchronous copies arrive (PTX ISA, "mbarrier").
 //!
-//! | bits | of an object's 64, as our compiler begins one and reads its states |
+//! | bits | of an object's 64, as an H200 has them in `tests/run/mbarrier` |
 //! | --- | --- |
 //! | 1 to 20 | the arrivals of the next phase, less 2^20 |
-//! | 21 to 42 | transactions that are expected and not done |
+//! | 21 to 42 | transactions that are expected and not done, taken from 2^22 |
 //! | 43 to 62 | the arrivals that this phase waits for, less 2^20 |
 //! | 63 | the phase |
 
@@ -55,14 +55,15 @@ impl Mbarrier {
         Self {
             next: MOST - (word >> 1 & (MOST - 1)),
             pending: (MOST - (word >> 43 & (MOST - 1))) & (MOST - 1),
-            transactions: word >> 21 & (ROOM - 1),
+            transactions: (ROOM - (word >> 21 & (ROOM - 1))) & (ROOM - 1),
             phase: word >> 63 == 1,
         }
     }
 
     fn word(self) -> u64 {
         let less = |count: u64| MOST.wrapping_sub(count) & (MOST - 1);
-        less(self.next) << 1 | self.transactions << 21 | less(self.pending) << 43 | u64::from(self.phase) << 63
+        let transactions = (ROOM - self.transactions) & (ROOM - 1);
+        less(self.next) << 1 | transactions << 21 | less(self.pending) << 43 | u64::from(self.phase) << 63
     }
 
     /// The object at an address.

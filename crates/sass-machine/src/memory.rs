@@ -6,8 +6,8 @@ use crate::mbarrier::Completion;
 use crate::registers::{LANES, lanes};
 use crate::step::{Scratch, Space};
 use crate::touched::Memory;
-use std::sync::MutexGuard;
 use machine::memory::{Buffers, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use std::sync::MutexGuard;
 
 /// Bytes of local memory that a thread may have; the stack begins at its end.
 pub(crate) const LOCAL: u64 = 512 << 10;

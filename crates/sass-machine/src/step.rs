@@ -325,12 +325,7 @@ pub(crate) enum Phase {
         leave: bool,
     },
     /// Whether a phase is over; or until it is.
-    Check {
-        flag: u8,
-        address: Address,
-        phase: Source,
-        waits: bool,
-    },
+    Check { flag: u8, address: Address, phase: Source, waits: bool },
 }
 
 /// A copy in bulk; uniform registers say from where to where. Behind the one with the place in shared memory stands that of the object which

@@ -148,6 +148,16 @@ impl Warp {
         }
     }
 
+    /// Lanes that wait for the end of a phase wait no longer, and are told that it has not come; whether there are any.
+    pub(crate) fn give_up(&mut self) -> bool {
+        let waiting = |state: &State| matches!(state, State::Phase { .. });
+        let any = self.states.iter().any(waiting);
+        for lane in (0..LANES).filter(|&lane| waiting(&self.states[lane])).collect::<Vec<_>>() {
+            self.wake(lane);
+        }
+        any
+    }
+
     /// Whether lanes wait for other CTAs.
     pub(crate) fn waits_for_cluster(&self) -> bool {
         self.states.iter().any(|state| matches!(state, State::Cluster(_)))
@@ -657,11 +667,9 @@ impl Warp {
                     let mask = self.barriers[usize::from(barrier)][lane] & !exited;
                     lanes(mask).all(|other| states[other] == State::Converging(barrier))
                 }
-                State::Ready
-                | State::Barrier
-                | State::Cluster(_)
-                | State::Phase { .. }
-                | State::Exited => false,
+                State::Ready | State::Barrier | State::Cluster(_) | State::Phase { .. } | State::Exited => {
+                    false
+                }
             };
             if complete {
                 // Of a collective all go on where the first lane of its mask stands.

@@ -56,8 +56,7 @@ fn in_shared(
     for row in first..first + count {
         for along in 0..product.k {
             let at = layout.place(row as u64, (along * size) as u64);
-            let outside =
-                || FaultKind::Address { space: "shared", address: at as u64, bytes: size as u32 };
+            let outside = || FaultKind::Address { space: "shared", address: at as u64, bytes: size as u32 };
             let bytes = shared.get(at..).and_then(|rest| rest.get(..size)).ok_or_else(outside)?;
             let value = bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
             elements.push(product.config.a.decode(value));
@@ -85,7 +84,9 @@ pub(crate) fn perform(
     for tile in 0..width / 8 {
         let count = if packed { 2 } else { 4 };
         for register in 0..count {
-            let number = |first: u8| if first == RZ { RZ } else { first.saturating_add((tile * count + register) as u8) };
+            let number = |first: u8| {
+                if first == RZ { RZ } else { first.saturating_add((tile * count + register) as u8) }
+            };
             let sums = if is_added { *registers.plane(number(*c)) } else { [0; LANES] };
             let mut words = [0; LANES];
             for lane in 0..LANES {
@@ -97,7 +98,8 @@ pub(crate) fn perform(
                 let column = lane % 4 * 2;
                 words[lane] = if packed {
                     let row = lane / 4 + 8 * register;
-                    one(row, column, sums[lane] & 0xffff) & 0xffff | one(row, column + 1, sums[lane] >> 16) << 16
+                    one(row, column, sums[lane] & 0xffff) & 0xffff
+                        | one(row, column + 1, sums[lane] >> 16) << 16
                 } else {
                     one(lane / 4 + 8 * (register / 2), column + register % 2, sums[lane])
                 };

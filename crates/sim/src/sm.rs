@@ -182,7 +182,8 @@ impl Sm {
         }
         // No other memory is so far up.
         let local = (1 << 60) + (u64::from(self.number) << 40) + place as u64 * LOCAL * LANES as u64 * 32;
-        self.ctas[place] = Some(Cta { left: resident.warps(), resident, begun: now, local, copies: Vec::new() });
+        self.ctas[place] =
+            Some(Cta { left: resident.warps(), resident, begun: now, local, copies: Vec::new() });
         self.due = self.due.min(now);
     }
 
@@ -485,7 +486,11 @@ impl Sm {
                     code.pipes.iter().for_each(|&pipe| self.pipes[pipe] += turns);
                 }
             }
-            let taken = if code.beside == Some(Beside::Fence) { code.latency } else { code.interval.min(code.latency) };
+            let taken = if code.beside == Some(Beside::Fence) {
+                code.latency
+            } else {
+                code.interval.min(code.latency)
+            };
             return Done {
                 taken: now + taken,
                 ends: constants.max(now) + code.latency + turns,
@@ -630,7 +635,8 @@ struct Done {
 
 /// The number of a CTA's cluster.
 fn cluster_of(kernel: &Kernel<'_>, resident: &Resident) -> u64 {
-    let ([x, y, z], [width, height, _]) = (resident.block().map(u64::from), kernel.grid.extents().map(u64::from));
+    let ([x, y, z], [width, height, _]) =
+        (resident.block().map(u64::from), kernel.grid.extents().map(u64::from));
     (x + width * (y + height * z)) / u64::from(kernel.grid.cluster())
 }
 

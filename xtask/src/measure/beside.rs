@@ -27,10 +27,8 @@ fn row(name: &str, before: &str, text: &str) -> Probe {
 
 /// Products of four warps, of so many columns: one after the other, or one, which is waited for.
 fn product(columns: u32, count: u32) -> Probe {
-    let before = slow("UMOV UR8, 0x40")
-        + &slow("UMOV UR9, 0x8")
-        + &slow("UMOV UR10, 0x200")
-        + &slow("UMOV UR11, 0x8");
+    let before =
+        slow("UMOV UR8, 0x40") + &slow("UMOV UR9, 0x8") + &slow("UMOV UR10, 0x200") + &slow("UMOV UR11, 0x8");
     let text = format!("HGMMA.64x{columns}x16.F32 R64, gdesc[UR8], R64, UP0, gsb0");
     let round = slow("WARPGROUP.ARRIVE")
         + &plain(2, &text).repeat(count as usize)
@@ -62,9 +60,7 @@ fn bulk(bytes: u32) -> Probe {
         + "[B012345:R-:W1:-:S02] SYNCS.PHASECHK.TRANS64.TRYWAIT P4, [R40+URZ], R41 ;\n"
         + "[B-1----:R-:W-:Y:S15] @!P4 BRA `(.L_again) ;\n"
         + &slow("LOP3.LUT R41, R41, 0x80000000, RZ, 0x3c, !PT");
-    Probe::new("UBLKCP", u64::from(bytes), 1, &before, &round)
-        .shared(48 << 10)
-        .input(Input::Zeros(1 << 16))
+    Probe::new("UBLKCP", u64::from(bytes), 1, &before, &round).shared(48 << 10).input(Input::Zeros(1 << 16))
 }
 
 pub(crate) fn beside() -> Vec<Probe> {
@@ -80,7 +76,13 @@ pub(crate) fn beside() -> Vec<Probe> {
     // Held by the scoreboard for operands.
     for scope in ["CTA", "GPU", "SYS"] {
         let text = format!("[B------:R1:W-:-:S02] MEMBAR.ALL.{scope} ;\n[B-1----:R-:W-:Y:S15] NOP ;\n");
-        probes.push(Probe::new(format!("MEMBAR.ALL.{scope}/read"), 0, LENGTH, "", &text.repeat(LENGTH as usize)));
+        probes.push(Probe::new(
+            format!("MEMBAR.ALL.{scope}/read"),
+            0,
+            LENGTH,
+            "",
+            &text.repeat(LENGTH as usize),
+        ));
     }
     // The object and what is copied lie in shared memory.
     probes = probes.into_iter().map(|probe| probe.shared(4096)).collect();

@@ -163,7 +163,10 @@ pub(crate) fn kernels(folder: &Path, profile: &str, device: &Device, wanted: &Wa
             }
             writeln!(lines, "{name},{n},{aside},{metric},{gpu},{model},{percent:.1}")?;
         }
-        println!("{name} {n}: {} cycles, {error:+.1} %; {speed:.0} warp instructions a second", report.cycles);
+        println!(
+            "{name} {n}: {} cycles, {error:+.1} %; {speed:.0} warp instructions a second",
+            report.cycles
+        );
     }
     Ok(lines)
 }

@@ -332,9 +332,10 @@ mod tests {
 
     #[test]
     fn terms_go_from_left_to_right() {
-        assert_eq!(["n", "4*n*n", "n*n/256", "n+1", "7"].map(|text| term(text, 512).unwrap()), [
-            512, 1_048_576, 1024, 513, 7
-        ]);
+        assert_eq!(
+            ["n", "4*n*n", "n*n/256", "n+1", "7"].map(|text| term(text, 512).unwrap()),
+            [512, 1_048_576, 1024, 513, 7]
+        );
         assert!(term("m", 1).is_err());
         assert!(term("n/0", 1).is_err());
     }
@@ -353,7 +354,12 @@ mod tests {
         let aside = names.iter().filter(|name| is_aside(name)).count();
         assert!((count / 3..=2 * count / 3).contains(&aside), "{aside} of {count}");
         for case in &cases {
-            assert!(case.grid.iter().chain(&case.block).all(|&extent| extent > 0), "{} {}", case.name, case.n);
+            assert!(
+                case.grid.iter().chain(&case.block).all(|&extent| extent > 0),
+                "{} {}",
+                case.name,
+                case.n
+            );
         }
     }
 }

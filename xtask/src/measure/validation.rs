@@ -35,7 +35,7 @@ pub(crate) fn prepare(compiler: &Path, folder: &Path) -> Result<()> {
                 Code::Peer(kernel) => compile::ptx(compiler, &[kernel], folder)?.concat(),
                 Code::File(file) if file.ends_with(".cu") => {
                     compile::validation(compiler, &root().join(file), folder)?
-                },
+                }
                 Code::File(file) => fs::read_to_string(root().join(file))?,
             };
             texts.insert(file, text);
@@ -59,7 +59,8 @@ pub(crate) fn time(gpu: &Gpu, folder: &Path, once: bool) -> Result<String> {
     let set = Set::read()?;
     for case in set.cases()? {
         let Ok(cubin) = fs::read(folder.join(case.name).with_extension("cubin")) else { continue };
-        time_one(gpu, &case, &cubin, once, &mut table).with_context(|| format!("{} {}", case.name, case.n))?;
+        time_one(gpu, &case, &cubin, once, &mut table)
+            .with_context(|| format!("{} {}", case.name, case.n))?;
     }
     Ok(table)
 }

@@ -4,7 +4,7 @@ use super::memory::address;
 use super::{Given, NOTHING};
 use crate::operand::Operand;
 use crate::registers::URZ;
-use crate::step::{Access, Action, Bulk, Count, GroupProduct, Kind, Place, Phase, Source, Space};
+use crate::step::{Access, Action, Bulk, Count, GroupProduct, Kind, Phase, Place, Source, Space};
 use numerics::rounding::Mode;
 use numerics::tensor::{Accumulator, BitOperation, Config, Operand as Elements, Unit};
 
@@ -103,7 +103,9 @@ fn check(given: &Given<'_>, rest: &[&str]) -> Option<Action> {
 /// stands its object's.
 fn bulk(given: &Given<'_>, to: &str, from: &str) -> Option<Action> {
     let uniform = |at: usize| match *given.operands.get(at)? {
-        Operand::Address { uniform, offset: 0, .. } | Operand::Uniform { number: uniform, .. } => Some(uniform),
+        Operand::Address { uniform, offset: 0, .. } | Operand::Uniform { number: uniform, .. } => {
+            Some(uniform)
+        }
         _ => None,
     };
     let (to_shared, shared, global) = match (to, from) {
@@ -131,7 +133,9 @@ fn product(given: &Given<'_>, shape: &str, rest: &[&str]) -> Option<Action> {
     };
     // The product's own scoreboard stands last.
     let (to, a, descriptors, c, scale) = match &given.operands[..] {
-        [to, Operand::Descriptors(at), c, Operand::UniformPredicate { .. }, Operand::Other] => (to, None, *at, c, 3),
+        [to, Operand::Descriptors(at), c, Operand::UniformPredicate { .. }, Operand::Other] => {
+            (to, None, *at, c, 3)
+        }
         [to, a, Operand::Descriptors(at), c, Operand::UniformPredicate { .. }, Operand::Other] => {
             (to, Some(plain(a)?), *at, c, 4)
         }

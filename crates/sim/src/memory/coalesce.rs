@@ -41,7 +41,9 @@ pub(crate) fn lines(touched: &Touched, origin: u64, own: u64, lines: &mut Vec<To
         while at < place + bytes {
             let address = match touched.memory {
                 Memory::Local => own.wrapping_add((at / WORD * LANES as u64 + lane as u64) * WORD),
-                Memory::Global | Memory::Shared | Memory::Cluster | Memory::Constant => at.wrapping_sub(origin),
+                Memory::Global | Memory::Shared | Memory::Cluster | Memory::Constant => {
+                    at.wrapping_sub(origin)
+                }
             };
             let (line, sector) = (address / LINE, address % LINE / SECTOR);
             match lines.iter_mut().rev().find(|touch| touch.line == line) {
@@ -50,7 +52,9 @@ pub(crate) fn lines(touched: &Touched, origin: u64, own: u64, lines: &mut Vec<To
             }
             at += match touched.memory {
                 Memory::Local => WORD,
-                Memory::Global | Memory::Shared | Memory::Cluster | Memory::Constant => SECTOR - address % SECTOR,
+                Memory::Global | Memory::Shared | Memory::Cluster | Memory::Constant => {
+                    SECTOR - address % SECTOR
+                }
             };
         }
     }

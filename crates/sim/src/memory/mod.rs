@@ -218,7 +218,6 @@ impl Private {
         }
     }
 
-
     /// Asks the L2 for a sector, once there is room for one more; when the question is on its way.
     fn ask(&mut self, begun: &mut u64) -> u64 {
         *begun = room(&mut self.outstanding, self.most, *begun);
