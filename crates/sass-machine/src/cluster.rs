@@ -116,10 +116,7 @@ impl Member {
     }
 
     /// The memory of another CTA that an address leads to, and where in it; none if it is the CTA's own.
-    pub(crate) fn elsewhere(
-        &self,
-        address: u64,
-    ) -> Result<Option<(MutexGuard<'_, Vec<u8>>, u64)>, FaultKind> {
+    pub(crate) fn elsewhere(&self, address: u64) -> Result<Option<(OwnMemory<'_>, u64)>, FaultKind> {
         if self.is_own(address) {
             return Ok(None);
         }

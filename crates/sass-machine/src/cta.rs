@@ -179,7 +179,7 @@ impl Cta {
             return Ok(true);
         }
         // A wait for a phase may end before that does.
-        if self.warps.iter_mut().fold(false, |any, warp| warp.give_up() || any) {
+        if self.warps.iter_mut().map(Warp::give_up).filter(|&waited| waited).count() > 0 {
             return Ok(true);
         }
         if self.waits_for_cluster() {

@@ -3,7 +3,7 @@
 //! | bits | of an object's 64, as an H200 has them in `tests/run/mbarrier` |
 //! | --- | --- |
 //! | 1 to 20 | the arrivals of the next phase, less 2^20 |
-//! | 21 to 42 | transactions that are expected and not done, taken from 2^22 |
+//! | 21 to 41 | transactions that are expected and not done, taken from 2^21 |
 //! | 43 to 62 | the arrivals that this phase waits for, less 2^20 |
 //! | 63 | the phase |
 
@@ -11,7 +11,7 @@ use crate::fault::FaultKind;
 
 /// Arrivals that are counted down from, and the transactions that there is room for.
 const MOST: u64 = 1 << 20;
-const ROOM: u64 = 1 << 22;
+const ROOM: u64 = 1 << 21;
 /// Bits of an address in shared memory: above it stands the CTA's rank in its cluster.
 const OFFSET: u64 = (1 << 24) - 1;
 
