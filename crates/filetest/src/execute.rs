@@ -318,6 +318,7 @@ pub fn run_on_sass(program: &Program, case: &Case, options: Options) -> Result<O
         kernel: &case.kernel,
         grid: case.grid,
         block: case.block,
+        cluster: 1,
         dynamic_shared: case.shared,
         params: &placed.params,
         budget: case.budget.saturating_mul(INSTRUCTIONS_FOR_ONE),

@@ -40,6 +40,7 @@ fn attempt(case: &Case) -> Result<Outcome, String> {
         kernel: "kernel",
         grid: [case.ctas, 1, 1],
         block: case.block,
+        cluster: 1,
         dynamic_shared: 0,
         params: &placed.params,
         budget: BUDGET,

@@ -113,6 +113,7 @@ impl Modelling {
             kernel: name,
             grid: launch.grid,
             block: launch.block,
+            cluster: 1,
             dynamic_shared: launch.dynamic_shared,
             params: &launch.params,
             budget: BUDGET,

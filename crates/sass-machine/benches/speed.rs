@@ -43,6 +43,7 @@ fn speed(criterion: &mut Criterion) {
             kernel: "probe",
             grid: [1, 1, 1],
             block: [32 * WARPS, 1, 1],
+            cluster: 1,
             dynamic_shared: 0,
             params: &[],
             budget: u64::MAX,

@@ -1,9 +1,11 @@
 //! Accesses to memory, lane by lane.
 
+use crate::cluster::Member;
 use crate::fault::FaultKind;
+use crate::mbarrier::Completion;
 use crate::memory::{self, Local, Reach};
 use crate::registers::{Banks, LANES, RZ, Registers, lanes};
-use crate::step::{Access, Address, Place, Source};
+use crate::step::{Access, Address, Bulk, Place, Source};
 use crate::touched::{Memory, Touched, Way};
 
 /// Where an access goes, in each lane.
@@ -48,7 +50,13 @@ pub(crate) fn transposed(words: &[u32; LANES]) -> [u32; LANES] {
 }
 
 /// Says which memory the active lanes of an access touch, and where.
-pub(crate) fn touches(registers: &Registers, access: &Access, active: u32, touched: &mut Touched) {
+pub(crate) fn touches(
+    registers: &Registers,
+    access: &Access,
+    active: u32,
+    member: Option<&Member>,
+    touched: &mut Touched,
+) {
     // Eight lanes have the addresses of a matrix's rows, whichever lanes take part.
     let rows = |count: u8| u32::MAX >> (32 - 8 * u32::from(count.clamp(1, 4)));
     let (way, at, bytes, lanes) = match access {
@@ -61,19 +69,24 @@ pub(crate) fn touches(registers: &Registers, access: &Access, active: u32, touch
         Access::Matrices { store, count, address, .. } if active != 0 => {
             (if *store { Way::Store } else { Way::Load }, address, 16, rows(*count))
         }
-        Access::Constant { register, uniform, offset, bytes, .. } => {
-            touched.begin(Way::Load, Memory::Constant, *bytes, active);
+        Access::Copy { from, bytes, flag, .. } => {
+            let held = flag.as_ref().map_or(u32::MAX, |flag| registers.flags(flag));
+            (Way::Load, from, *bytes, active & held)
+        }
+        Access::Constant { bank, register, uniform, offset, bytes, .. } => {
+            touched.begin(Way::Load, Memory::Constant, u32::from(*bytes), active);
             for lane in (0..LANES).filter(|lane| active >> lane & 1 == 1) {
-                touched.addresses[lane] = registers.place_in_bank(*register, *uniform, *offset, lane);
+                let place = registers.place_in_bank(*register, *uniform, *offset, lane);
+                touched.addresses[lane] = u64::from(*bank) << 32 | place & u64::from(u32::MAX);
             }
             return;
         }
         Access::Matrices { .. } | Access::Which { .. } => return,
     };
-    touched.begin(way, Memory::Global, bytes, lanes);
+    touched.begin(way, Memory::Global, u32::from(bytes), lanes);
     let places = addresses(registers, at);
     for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
-        let (memory, place) = memory::place(at.space, places[lane]);
+        let (memory, place) = memory::place(at.space, places[lane], member);
         touched.memory = memory;
         touched.addresses[lane] = place;
     }
@@ -98,6 +111,7 @@ pub(crate) fn perform(
         | Access::Atomic { address, .. }
         | Access::Exchange { address, .. }
         | Access::Matrices { address, .. }
+        | Access::Copy { to: address, .. }
         | Access::Which { address, .. } => address,
         Access::Constant { to, bank, register, uniform, offset, bytes, signed } => {
             let bank = |lane| {
@@ -189,6 +203,14 @@ pub(crate) fn perform(
                     local.store(reach, at.space, place, lane, &new[..size])?;
                 }
                 registers.set_word(*to, lane, u32::from(same));
+            }
+            Access::Copy { to, from, bytes, flag } => {
+                let mut data = [0; 16];
+                let data = &mut data[..usize::from(*bytes)];
+                if flag.as_ref().is_none_or(|flag| registers.flags(flag) >> lane & 1 == 1) {
+                    local.load(reach, from.space, addresses(registers, from)[lane], lane, data)?;
+                }
+                local.store(reach, to.space, places[lane], lane, data)?;
             }
             // It was done for all lanes together.
             Access::Load { .. } | Access::Constant { .. } | Access::Matrices { .. } => {}
@@ -289,4 +311,64 @@ fn extended(word: u32, bytes: u8, signed: bool) -> u32 {
         (2, true) => i32::from(word as i16) as u32,
         _ => word,
     }
+}
+
+/// The address in one lane.
+pub(crate) fn place_of(registers: &Registers, address: &Address, lane: usize) -> u64 {
+    addresses(registers, address)[lane]
+}
+
+/// What a copy in bulk goes by: places in shared and global memory, bytes, its object.
+struct Bulky {
+    shared: u64,
+    global: u64,
+    bytes: usize,
+    mbarrier: u64,
+}
+
+/// Bytes of a unit of a copy in bulk.
+const UNIT: usize = 16;
+
+impl Bulky {
+    fn of(registers: &Registers, bulk: &Bulk) -> Self {
+        Self {
+            // Above stands the CTA's rank.
+            shared: u64::from(registers.uniform(bulk.shared)) & 0xff_ffff,
+            global: registers.uniform_pair(bulk.global),
+            // Above stand the CTAs of a cluster that get it.
+            bytes: (registers.uniform(bulk.size) & 0xffff) as usize * UNIT,
+            mbarrier: u64::from(registers.uniform(bulk.shared.saturating_add(1))),
+        }
+    }
+}
+
+/// Says which memory outside of the SM a copy in bulk touches.
+pub(crate) fn touches_in_bulk(registers: &Registers, bulk: &Bulk, touched: &mut Touched) {
+    let Bulky { global, bytes, .. } = Bulky::of(registers, bulk);
+    touched.begin(if bulk.to_shared { Way::Load } else { Way::Store }, Memory::Global, bytes as u32, 1);
+    touched.addresses[0] = global;
+}
+
+/// Carries out a copy in bulk; what is left to do when its bytes have come.
+pub(crate) fn copy_in_bulk(
+    registers: &Registers,
+    bulk: &Bulk,
+    reach: &mut Reach<'_>,
+) -> Result<Option<Completion>, FaultKind> {
+    let Bulky { shared, global, bytes, mbarrier } = Bulky::of(registers, bulk);
+    for address in [shared, global] {
+        if !address.is_multiple_of(UNIT as u64) {
+            return Err(FaultKind::Misaligned { address, bytes: UNIT as u32 });
+        }
+    }
+    let outside = |space, address| FaultKind::Address { space, address, bytes: bytes as u32 };
+    let start = usize::try_from(shared).ok();
+    let place = start.and_then(|at| reach.shared.get_mut(at..)?.get_mut(..bytes));
+    let place = place.ok_or_else(|| outside("shared", shared))?;
+    if bulk.to_shared {
+        reach.global.read(global, place).map_err(|_| outside("global", global))?;
+        return Ok(Some(Completion { mbarrier, bytes: bytes as u64 }));
+    }
+    reach.global.write(global, place).map_err(|_| outside("global", global))?;
+    Ok(None)
 }

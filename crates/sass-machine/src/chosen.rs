@@ -7,6 +7,7 @@ use crate::cta::Cta;
 use crate::decode::WORD;
 use crate::fault::Fault;
 use crate::grid::{Launch, Loaded, Prepared};
+use crate::mbarrier::Completion;
 use crate::step::{Action, Space};
 use crate::touched::Touched;
 
@@ -74,14 +75,26 @@ impl Grid<'_> {
     pub fn leaves_the_sm(&self, number: usize) -> bool {
         match self.prepared.kernel.step(number).map(|step| &step.action) {
             Some(Action::Access(access)) => access.space().is_some_and(|space| space != Space::Shared),
+            // A copy between the SM and that memory.
+            Some(Action::Bulk(_) | Action::ClusterArrive | Action::ClusterWait) => true,
+            // The others of a cluster may wait for it.
+            Some(Action::Exit) => self.prepared.cluster > 1,
             _ => false,
         }
+    }
+
+    /// CTAs of a cluster; 1 where there are none.
+    #[must_use]
+    pub fn cluster(&self) -> u32 {
+        self.prepared.cluster
     }
 
     /// Begins a CTA.
     #[must_use]
     pub fn begin(&self, number: u64) -> Resident {
-        Resident { cta: self.prepared.cta(number) }
+        let mut cta = self.prepared.cta(number);
+        cta.hold_copies();
+        Resident { cta }
     }
 
     /// Executes the next instruction of a warp that can go on, on an SM, at a cycle; which lanes carry it out, and what they touch.
@@ -99,6 +112,7 @@ impl Grid<'_> {
         let cta = &mut resident.cta;
         let mut around = self.prepared.around();
         (around.block, around.sm, around.clock) = (cta.block, sm, clock);
+        around.member = cta.member().cloned();
         let active = cta.warps.get(warp).map_or(0, |warp| warp.touches(&around, touched));
         let block = cta.block;
         cta.step(warp, &around, self.prepared.memory)
@@ -118,6 +132,26 @@ impl Resident {
     #[must_use]
     pub fn block(&self) -> [u32; 3] {
         self.cta.block
+    }
+
+    /// Whether all warps of its cluster have met since this was asked for the last time, by what one of its own did.
+    pub fn has_met(&mut self) -> bool {
+        self.cta.has_met()
+    }
+
+    /// Warps that wait for CTAs of the cluster which have all arrived go on.
+    pub fn meet(&mut self) {
+        self.cta.meet();
+    }
+
+    /// The copies in bulk to shared memory that have begun since this was asked for the last time.
+    pub fn begun_copies(&mut self) -> impl Iterator<Item = Completion> {
+        self.cta.begun_copies()
+    }
+
+    /// The bytes of one have come.
+    pub fn done(&mut self, copy: Completion) {
+        self.cta.done(copy);
     }
 
     /// Its warps.

@@ -1,6 +1,8 @@
 //! A CTA: its warps in turn, its shared memory, its barriers.
 
+use crate::cluster::Member;
 use crate::fault::FaultKind;
+use crate::mbarrier::Completion;
 use crate::memory::Reach;
 use crate::registers::LANES;
 use crate::step::{Arrival, Scratch};
@@ -31,9 +33,15 @@ struct Barrier {
 pub(crate) struct Cta {
     pub(crate) block: [u32; 3],
     shared: Vec<u8>,
+    /// Its place in its cluster, where its shared memory is then.
+    member: Option<Member>,
     scratch: Box<Scratch>,
     pub(crate) warps: Vec<Warp>,
     barriers: Vec<Barrier>,
+    /// Copies that are not done before somebody says so, if that is how it is.
+    copies: Option<Vec<Completion>>,
+    /// Whether all warps of its cluster have met since somebody asked.
+    met: bool,
 }
 
 /// Why a turn ended with a fault: which warp, which instruction, what.
@@ -50,6 +58,7 @@ impl Cta {
         shared: u64,
         registers: usize,
         schedule: Option<&Arc<Schedule>>,
+        member: Option<Member>,
     ) -> Self {
         let timing = || schedule.map(|schedule| Timing::new(Arc::clone(schedule)));
         let warps = (0..threads.div_ceil(LANES as u32))
@@ -57,11 +66,63 @@ impl Cta {
             .collect();
         Self {
             block,
-            shared: vec![0; shared as usize],
+            shared: if member.is_some() { Vec::new() } else { vec![0; shared as usize] },
+            member,
             scratch: Box::default(),
             warps,
             barriers: vec![Barrier::default(); 16],
+            copies: None,
+            met: false,
         }
+    }
+
+    /// Its place in its cluster.
+    pub(crate) fn member(&self) -> Option<&Member> {
+        self.member.as_ref()
+    }
+
+    /// Whether all warps of its cluster have met since this was asked for the last time, by what one of its own did.
+    pub(crate) fn has_met(&mut self) -> bool {
+        std::mem::take(&mut self.met)
+    }
+
+    /// Whether warps wait for other CTAs.
+    pub(crate) fn waits_for_cluster(&self) -> bool {
+        self.warps.iter().any(Warp::waits_for_cluster)
+    }
+
+    /// Warps that wait for other CTAs which have all arrived go on.
+    pub(crate) fn meet(&mut self) {
+        if let Some(member) = &self.member {
+            self.warps.iter_mut().for_each(|warp| warp.meet_cluster(&member.cluster));
+        }
+    }
+
+    /// From now on copies are done when somebody says so.
+    pub(crate) fn hold_copies(&mut self) {
+        self.copies = Some(Vec::new());
+    }
+
+    /// The copies that have begun since this was asked for the last time.
+    pub(crate) fn begun_copies(&mut self) -> impl Iterator<Item = Completion> {
+        self.copies.iter_mut().flat_map(std::mem::take)
+    }
+
+    /// A copy is done.
+    pub(crate) fn done(&mut self, copy: Completion) {
+        // Its object was there when it began, or the copy tells nobody.
+        let mut own = self.member.as_ref().map(Member::memory);
+        let is_over = copy.done(own.as_deref_mut().unwrap_or(&mut self.shared)).unwrap_or(false);
+        drop(own);
+        if is_over {
+            self.pass();
+        }
+    }
+
+    fn pass(&mut self) {
+        let mut own = self.member.as_ref().map(Member::memory);
+        let shared = own.as_deref_mut().unwrap_or(&mut self.shared);
+        self.warps.iter_mut().for_each(|warp| warp.pass(shared));
     }
 
     pub(crate) fn has_exited(&self) -> bool {
@@ -74,7 +135,7 @@ impl Cta {
         timings.flat_map(|timing| timing.found()).collect()
     }
 
-    /// Gives each warp a turn.
+    /// Gives each warp a turn; whether any could go on, or waits for another CTA.
     ///
     /// # Errors
     /// If an instruction faults, if nobody can go on, or if the budget is spent.
@@ -83,8 +144,9 @@ impl Cta {
         around: &mut Around<'_>,
         global: &dyn Buffers,
         budget: &mut u64,
-    ) -> Result<(), Stopped> {
-        around.block = self.block;
+    ) -> Result<bool, Stopped> {
+        (around.block, around.member) = (self.block, self.member.clone());
+        self.meet();
         let mut moved = false;
         for index in 0..self.warps.len() {
             let mut left = u64::from(TURN);
@@ -95,10 +157,18 @@ impl Cta {
                 if most == 0 {
                     return Err(Stopped { warp: number, place: warp.place(), kind: FaultKind::Budget });
                 }
-                let mut reach = Reach { global, shared: &mut self.shared, scratch: &mut self.scratch };
+                let mut own = self.member.as_ref().map(Member::memory);
+                let mut reach = Reach {
+                    global,
+                    shared: own.as_deref_mut().unwrap_or(&mut self.shared),
+                    scratch: &mut self.scratch,
+                    copies: self.copies.as_mut(),
+                    member: self.member.as_ref(),
+                };
                 let (executed, event) = warp.run(around, &mut reach, most);
                 *budget -= executed;
                 left -= executed;
+                drop(own);
                 let event = event.map_err(|(place, kind)| Stopped { warp: number, place, kind })?;
                 if self.tell(index, event) {
                     break;
@@ -106,7 +176,14 @@ impl Cta {
             }
         }
         if moved || self.has_exited() {
-            return Ok(());
+            return Ok(true);
+        }
+        // A wait for a phase may end before that does.
+        if self.warps.iter_mut().map(Warp::give_up).filter(|&waited| waited).count() > 0 {
+            return Ok(true);
+        }
+        if self.waits_for_cluster() {
+            return Ok(false);
         }
         Err(self.deadlock())
     }
@@ -130,8 +207,16 @@ impl Cta {
     ) -> Result<bool, Stopped> {
         let warp = &mut self.warps[index];
         let number = warp.number;
-        let mut reach = Reach { global, shared: &mut self.shared, scratch: &mut self.scratch };
+        let mut own = self.member.as_ref().map(Member::memory);
+        let mut reach = Reach {
+            global,
+            shared: own.as_deref_mut().unwrap_or(&mut self.shared),
+            scratch: &mut self.scratch,
+            copies: self.copies.as_mut(),
+            member: self.member.as_ref(),
+        };
         let event = warp.execute(around, &mut reach);
+        drop(own);
         let event = event.map_err(|(place, kind)| Stopped { warp: number, place, kind })?;
         Ok(self.tell(index, event))
     }
@@ -140,9 +225,14 @@ impl Cta {
     fn tell(&mut self, index: usize, event: Option<Event>) -> bool {
         match event {
             // Who exits need not be waited for.
-            None if self.warps[index].has_exited() => self.complete(),
+            None if self.warps[index].has_exited() => {
+                self.complete();
+                self.met |= self.member.as_ref().is_some_and(|member| member.cluster.leave());
+            }
             None => {}
             Some(Event::Yielded) => return true,
+            Some(Event::Phase) => self.pass(),
+            Some(Event::Met) => self.met = true,
             Some(Event::Arrived { number, threads, arrival, held, active }) => {
                 let barrier = &mut self.barriers[usize::from(number) % 16];
                 barrier.threads += LANES as u32;

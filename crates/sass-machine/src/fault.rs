@@ -55,6 +55,9 @@ pub enum FaultKind {
     /// More threads in a CTA than there can be.
     #[error("a CTA of {0:?} threads, which are more than 1024")]
     Block([u32; 3]),
+    /// A grid that is not made of such clusters.
+    #[error("clusters of {0} CTAs, which are more than 16 or do not divide the grid")]
+    Cluster(u32),
     /// More shared memory than a CTA can have.
     #[error("{0} bytes of shared memory, which are more than 232448")]
     Shared(u64),

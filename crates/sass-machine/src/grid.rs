@@ -1,11 +1,12 @@
 //! A program in a device's memory, and its launches.
 
+use crate::cluster::{self, Begun};
 use crate::cta::{Cta, Stopped};
 use crate::decode::{self, WORD};
 use crate::fault::{Fault, FaultKind};
 use crate::image::{Half, Program, Refused};
 use crate::memory::LOCAL;
-use crate::registers::Banks;
+use crate::registers::{Banks, LANES};
 use crate::step::{Action, Step};
 use crate::system::{Function, System};
 use crate::timing::Schedule;
@@ -24,6 +25,8 @@ const THREADS: u32 = 1024;
 /// Bytes of shared memory that the system keeps for itself, and those that there are with them.
 const RESERVED: u64 = 1 << 10;
 const SHARED: u64 = 228 << 10;
+/// Bytes of shared memory are given in multiples of this.
+const SHARED_UNIT: u64 = 128;
 /// Where parameters begin in constant bank 0 on sm_90.
 const PARAMETERS: usize = 0x210;
 
@@ -54,6 +57,8 @@ pub struct Launch<'a> {
     pub grid: [u32; 3],
     /// Threads of a CTA along each axis.
     pub block: [u32; 3],
+    /// CTAs of a cluster, along x; 1 where there are none.
+    pub cluster: u32,
     /// Bytes of shared memory beside what the kernel declares.
     pub dynamic_shared: u32,
     /// The parameters, each where it lies.
@@ -211,10 +216,17 @@ impl<'a> Loaded<'a> {
         let threads = launch.block.iter().try_fold(1_u32, |all, &count| all.checked_mul(count.max(1)));
         let threads = threads.filter(|&count| count <= THREADS);
         let threads = threads.ok_or_else(|| fault(FaultKind::Block(launch.block)))?;
+        let fits =
+            (1..=cluster::MOST).contains(&launch.cluster) && launch.grid[0].is_multiple_of(launch.cluster);
+        if !fits {
+            return Err(fault(FaultKind::Cluster(launch.cluster)));
+        }
         let shared = kernel.shared.max(RESERVED).saturating_add(u64::from(launch.dynamic_shared));
         if shared > SHARED {
             return Err(fault(FaultKind::Shared(shared - RESERVED)));
         }
+        // Dynamic memory may be aligned to more than what stands before it ends at.
+        let shared = shared.next_multiple_of(SHARED_UNIT);
         Ok(Prepared {
             kernel,
             name: launch.kernel.to_owned(),
@@ -226,6 +238,8 @@ impl<'a> Loaded<'a> {
             shared,
             schedule: launch.timed.then(|| kernel.schedule()).flatten(),
             system: &self.system,
+            cluster: launch.cluster,
+            begun: Begun::default(),
         })
     }
 
@@ -251,6 +265,7 @@ impl<'a> Loaded<'a> {
             if running.is_empty() {
                 return Ok(());
             }
+            let mut moved = false;
             for cta in &mut running {
                 let block = cta.block;
                 let ended = cta.turn(&mut around, self.memory, &mut budget);
@@ -261,7 +276,10 @@ impl<'a> Loaded<'a> {
                         found.entry((offset, on, message)).or_insert(broken);
                     }
                 }
-                ended.map_err(|stopped| prepared.fault(block, stopped))?;
+                moved |= ended.map_err(|stopped| prepared.fault(block, stopped))?;
+            }
+            if let (false, Some(first)) = (moved, running.first()) {
+                return Err(prepared.fault(first.block, first.deadlock()));
             }
             running.retain(|cta| !cta.has_exited());
         }
@@ -282,6 +300,9 @@ pub(crate) struct Prepared<'a> {
     pub(crate) shared: u64,
     schedule: Option<Arc<Schedule>>,
     system: &'a System,
+    /// CTAs of a cluster, and the clusters that have begun.
+    pub(crate) cluster: u32,
+    begun: Begun,
 }
 
 impl Prepared<'_> {
@@ -294,13 +315,16 @@ impl Prepared<'_> {
     pub(crate) fn cta(&self, number: u64) -> Cta {
         let [x, y, _] = self.grid.map(u64::from);
         let block = [number % x, number / x % y, number / (x * y)].map(|it| it as u32);
-        Cta::new(block, self.threads, self.shared, self.kernel.registers, self.schedule.as_ref())
+        let warps = self.threads.div_ceil(LANES as u32) as usize;
+        let member = (self.cluster > 1).then(|| self.begun.member(number, self.cluster, warps, self.shared));
+        Cta::new(block, self.threads, self.shared, self.kernel.registers, self.schedule.as_ref(), member)
     }
 
     /// What warps need to know.
     pub(crate) fn around(&self) -> Around<'_> {
         let (steps, banks) = (&self.kernel.steps[..], &self.banks);
-        Around { steps, banks, block: [0; 3], threads: self.block, clock: 0, sm: 0, system: self.system }
+        let (block, threads, system) = ([0; 3], self.block, self.system);
+        Around { steps, banks, block, threads, clock: 0, sm: 0, member: None, system }
     }
 
     /// The fault that a CTA has met.
@@ -327,22 +351,24 @@ impl Kernel {
 }
 
 /// Constant bank 0 on sm_90: dimensions from 0 and 0xc, the window of local memory at 0x20, where a stack begins at 0x28, the dynamic
-/// shared memory at 0x2c, the parameters from 0x210. Where there are no clusters each has one CTA: their size from 0x144, its inverse from 0x150,
-/// how many there are from 0x15c, CTAs of one at 0x188.
+/// shared memory at 0x2c, the parameters from 0x210. Whether there are clusters stands at 0x140, their size from 0x144, its inverse from 0x150,
+/// how many there are from 0x15c, CTAs of one at 0x188; where there are none, each has one CTA.
 fn bank(launch: &Launch<'_>) -> Vec<u8> {
     let mut bank = vec![0; PARAMETERS];
     let mut put = |at: usize, bytes: &[u8]| bank[at..at + bytes.len()].copy_from_slice(bytes);
     for (axis, (threads, blocks)) in launch.block.iter().zip(launch.grid).enumerate() {
         put(4 * axis, &threads.to_le_bytes());
         put(0xc + 4 * axis, &blocks.to_le_bytes());
-        put(0x144 + 4 * axis, &1_u32.to_le_bytes());
-        put(0x150 + 4 * axis, &1.0_f32.to_le_bytes());
-        put(0x15c + 4 * axis, &blocks.to_le_bytes());
+        let cluster = if axis == 0 { launch.cluster.max(1) } else { 1 };
+        put(0x144 + 4 * axis, &cluster.to_le_bytes());
+        put(0x150 + 4 * axis, &(1.0 / cluster as f32).to_le_bytes());
+        put(0x15c + 4 * axis, &(blocks / cluster).to_le_bytes());
     }
     put(0x20, &LOCAL_WINDOW.to_le_bytes());
     put(0x28, &(LOCAL as u32).to_le_bytes());
     put(0x2c, &launch.dynamic_shared.to_le_bytes());
-    put(0x188, &1_u32.to_le_bytes());
+    put(0x140, &u32::from(launch.cluster > 1).to_le_bytes());
+    put(0x188, &launch.cluster.max(1).to_le_bytes());
     bank.extend(launch.params);
     bank
 }

@@ -17,6 +17,7 @@
 
 mod access;
 mod chosen;
+mod cluster;
 mod collective;
 mod cta;
 mod decode;
@@ -24,6 +25,7 @@ mod fault;
 mod grid;
 mod image;
 mod lanes;
+mod mbarrier;
 mod memory;
 mod operand;
 mod product;
@@ -33,10 +35,12 @@ mod system;
 mod timing;
 mod touched;
 mod warp;
+mod warpgroup;
 
 pub use chosen::{BYTES, Grid, Resident};
 pub use fault::{Fault, FaultKind};
 pub use grid::{Broken, Launch, Loaded, Outcome};
 pub use image::{Program, Refused};
+pub use mbarrier::Completion;
 pub use registers::LANES;
 pub use touched::{Memory, Touched, Way};

@@ -1,10 +1,13 @@
 //! The memories of a thread: the device's, its CTA's, its own, and which of them an address is in.
 
+use crate::cluster::Member;
 use crate::fault::FaultKind;
+use crate::mbarrier::Completion;
 use crate::registers::{LANES, lanes};
 use crate::step::{Scratch, Space};
 use crate::touched::Memory;
 use machine::memory::{Buffers, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use std::sync::MutexGuard;
 
 /// Bytes of local memory that a thread may have; the stack begins at its end.
 pub(crate) const LOCAL: u64 = 512 << 10;
@@ -17,6 +20,24 @@ pub(crate) struct Reach<'a> {
     pub(crate) global: &'a dyn Buffers,
     pub(crate) shared: &'a mut [u8],
     pub(crate) scratch: &'a mut Scratch,
+    /// Where copies are noted that are done when somebody says so; those of nobody are done at once.
+    pub(crate) copies: Option<&'a mut Vec<Completion>>,
+    /// The CTA's place in its cluster, if it is in one.
+    pub(crate) member: Option<&'a Member>,
+}
+
+/// The memory of another CTA, or none, and a place there or in the CTA's own.
+type Elsewhere<'m> = (Option<MutexGuard<'m, Vec<u8>>>, u64);
+
+impl<'a> Reach<'a> {
+    /// Where an address of shared memory leads in a cluster.
+    fn elsewhere(&self, address: u64) -> Result<Elsewhere<'a>, FaultKind> {
+        let Some(member) = self.member else { return Ok((None, address)) };
+        match member.elsewhere(address)? {
+            Some((memory, at)) => Ok((Some(memory), at)),
+            None => Ok((None, member.own(address))),
+        }
+    }
 }
 
 /// A place in one of them.
@@ -41,20 +62,27 @@ fn spot(space: Space, address: u64) -> Spot {
 const NEAR: usize = 1024;
 
 /// The same for all of so many bytes, if they are in one memory that lanes have together.
-fn shared_spot(space: Space, address: u64, bytes: usize) -> Option<Spot> {
+fn shared_spot(space: Space, address: u64, bytes: usize, member: Option<&Member>) -> Option<Spot> {
     let last = address.checked_add(bytes as u64 - 1)?;
     match (spot(space, address), spot(space, last)) {
         (Spot::Global(at), Spot::Global(_)) => Some(Spot::Global(at)),
-        (Spot::Shared(at), Spot::Shared(_)) => Some(Spot::Shared(at)),
+        (Spot::Shared(at), Spot::Shared(_)) => match member {
+            None => Some(Spot::Shared(at)),
+            Some(member) => member.is_own(at).then(|| Spot::Shared(member.own(at))),
+        },
         _ => None,
     }
 }
 
-/// Which memory an address leads to, and where in it.
-pub(crate) fn place(space: Space, address: u64) -> (Memory, u64) {
+/// Which memory an address leads to for a CTA, and where in it.
+pub(crate) fn place(space: Space, address: u64, member: Option<&Member>) -> (Memory, u64) {
     match spot(space, address) {
         Spot::Global(at) => (Memory::Global, at),
-        Spot::Shared(at) => (Memory::Shared, at),
+        Spot::Shared(at) => match member {
+            Some(member) if !member.is_own(at) => (Memory::Cluster, at),
+            Some(member) => (Memory::Shared, member.own(at)),
+            None => (Memory::Shared, at),
+        },
         Spot::Local(at) => (Memory::Local, at),
     }
 }
@@ -85,7 +113,7 @@ impl Local {
 
     /// Reads bytes in a row that several lanes have asked for; `false` if some are not there, or not in one memory that lanes share.
     pub(crate) fn load_row(&self, reach: &Reach<'_>, space: Space, address: u64, into: &mut [u8]) -> bool {
-        match shared_spot(space, address, into.len()) {
+        match shared_spot(space, address, into.len(), reach.member) {
             Some(Spot::Global(at)) => reach.global.read(at, into).is_ok(),
             Some(Spot::Shared(at)) => {
                 let from = usize::try_from(at).ok().and_then(|at| reach.shared.get(at..)?.get(..into.len()));
@@ -112,7 +140,7 @@ impl Local {
         let length = high.saturating_sub(low).min(u64::from(u32::MAX)) as usize + bytes;
         let is_aligned = bits.is_multiple_of(bytes as u64);
         let mut copy = [0; NEAR];
-        let near: &[u8] = match shared_spot(space, low, length) {
+        let near: &[u8] = match shared_spot(space, low, length, reach.member) {
             Some(Spot::Shared(at)) if is_aligned => {
                 let found = usize::try_from(at).ok().and_then(|at| reach.shared.get(at..)?.get(..length));
                 let Some(found) = found else { return false };
@@ -141,7 +169,7 @@ impl Local {
         address: u64,
         from: &[u8],
     ) -> bool {
-        match shared_spot(space, address, from.len()) {
+        match shared_spot(space, address, from.len(), reach.member) {
             Some(Spot::Global(at)) => reach.global.write(at, from).is_ok(),
             Some(Spot::Shared(at)) => {
                 let start = usize::try_from(at).ok();
@@ -165,7 +193,9 @@ impl Local {
         match spot(space, address) {
             Spot::Global(at) => reach.global.read(at, into).map_err(|_| outside("global", at, into.len())),
             Spot::Shared(at) => {
-                let from = usize::try_from(at).ok().and_then(|at| reach.shared.get(at..)?.get(..into.len()));
+                let (elsewhere, at) = reach.elsewhere(at)?;
+                let shared = elsewhere.as_ref().map_or(&*reach.shared, |memory| &memory[..]);
+                let from = usize::try_from(at).ok().and_then(|at| shared.get(at..)?.get(..into.len()));
                 into.copy_from_slice(from.ok_or_else(|| outside("shared", at, into.len()))?);
                 Ok(())
             }
@@ -195,8 +225,10 @@ impl Local {
         match spot(space, address) {
             Spot::Global(at) => reach.global.write(at, from).map_err(|_| outside("global", at, from.len())),
             Spot::Shared(at) => {
+                let (mut elsewhere, at) = reach.elsewhere(at)?;
+                let shared = elsewhere.as_mut().map_or(&mut *reach.shared, |memory| &mut memory[..]);
                 let start = usize::try_from(at).ok();
-                let into = start.and_then(|at| reach.shared.get_mut(at..)?.get_mut(..from.len()));
+                let into = start.and_then(|at| shared.get_mut(at..)?.get_mut(..from.len()));
                 into.ok_or_else(|| outside("shared", at, from.len()))?.copy_from_slice(from);
                 Ok(())
             }

@@ -69,6 +69,8 @@ pub(crate) enum Operand {
     Special(Special),
     /// A barrier of convergence.
     Convergence(u8),
+    /// Four uniform registers with descriptors of matrices.
+    Descriptors(u8),
     /// What an instruction's meaning does not depend on: `PR`, a scoreboard.
     Other,
 }
@@ -163,6 +165,7 @@ impl Operand {
             | Self::Address { .. }
             | Self::Special(_)
             | Self::Convergence(_)
+            | Self::Descriptors(_)
             | Self::Other => Sign::default(),
         }
     }
@@ -182,7 +185,10 @@ impl Operand {
         if let Some(number) = text.strip_prefix('B').and_then(|rest| rest.parse().ok()) {
             return Some(Self::Convergence(number));
         }
-        if ["PR", "UPR"].contains(&text) || text.starts_with("SB") {
+        if let Some(rest) = text.strip_prefix("gdesc[") {
+            return uniform(rest.strip_suffix(']')?).map(Self::Descriptors);
+        }
+        if ["PR", "UPR"].contains(&text) || text.starts_with("SB") || text.starts_with("gsb") {
             return Some(Self::Other);
         }
         let (negated, bare) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));

@@ -9,7 +9,13 @@ const COLUMNS: usize = 8;
 
 /// The elements of a factor, row by row of k of them. A lane has neighbours along k; the next register is the eighth row
 /// behind, if there are sixteen, and then further along k.
-fn factor(registers: &Registers, first: u8, operand: Operand, rows: usize, k: usize) -> Vec<Element> {
+pub(crate) fn factor(
+    registers: &Registers,
+    first: u8,
+    operand: Operand,
+    rows: usize,
+    k: usize,
+) -> Vec<Element> {
     let width = operand.bits() as usize;
     let many = 32 / width;
     let zero = operand.decode(0);

@@ -209,7 +209,11 @@ impl Registers {
                 }
                 return Ok(scratch);
             }
-            Operand::Address { .. } | Operand::Special(_) | Operand::Convergence(_) | Operand::Other => {
+            Operand::Address { .. }
+            | Operand::Special(_)
+            | Operand::Convergence(_)
+            | Operand::Descriptors(_)
+            | Operand::Other => {
                 *scratch = splat(0);
                 return Ok(scratch);
             }
@@ -280,7 +284,11 @@ impl Registers {
                 let at = self.place_in_bank(register, uniform, offset, lane);
                 (banks.read(bank, at, if wide { 8 } else { 4 })?, sign, half)
             }
-            Operand::Address { .. } | Operand::Special(_) | Operand::Convergence(_) | Operand::Other => {
+            Operand::Address { .. }
+            | Operand::Special(_)
+            | Operand::Convergence(_)
+            | Operand::Descriptors(_)
+            | Operand::Other => {
                 return Ok(0);
             }
         };

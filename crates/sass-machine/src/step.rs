@@ -209,6 +209,13 @@ pub(crate) enum Access {
         register: u8,
         address: Address,
     },
+    /// From global memory to shared memory; zeros where a flag does not hold.
+    Copy {
+        to: Address,
+        from: Address,
+        bytes: u8,
+        flag: Option<Source>,
+    },
     /// Asks which memory a generic address is in.
     Which {
         flag: Place,
@@ -227,7 +234,8 @@ impl Access {
             | Self::Store { address, .. }
             | Self::Atomic { address, .. }
             | Self::Exchange { address, .. }
-            | Self::Matrices { address, .. } => Some(address.space),
+            | Self::Matrices { address, .. }
+            | Self::Copy { from: address, .. } => Some(address.space),
             Self::Constant { .. } | Self::Which { .. } => None,
         }
     }
@@ -294,6 +302,57 @@ pub(crate) struct Product {
     pub(crate) c: u8,
 }
 
+/// How many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Count {
+    None,
+    One,
+    /// As an operand says.
+    Given,
+    /// So many fewer.
+    Done,
+}
+
+/// What is done at an object in shared memory that counts arrivals.
+pub(crate) enum Phase {
+    Arrive {
+        to: u8,
+        address: Address,
+        arrivals: Count,
+        transactions: Count,
+        count: Source,
+        /// They take no part in later phases.
+        leave: bool,
+    },
+    /// Whether a phase is over; or until it is.
+    Check { flag: u8, address: Address, phase: Source, waits: bool },
+}
+
+/// A copy in bulk; uniform registers say from where to where. Behind the one with the place in shared memory stands that of the object which
+/// counts the bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bulk {
+    pub(crate) to_shared: bool,
+    pub(crate) shared: u8,
+    pub(crate) global: u8,
+    pub(crate) size: u8,
+}
+
+/// A warp's part of a product of four warps: sixteen rows of D = A * B + C.
+pub(crate) struct GroupProduct {
+    pub(crate) config: numerics::tensor::Config,
+    pub(crate) columns: usize,
+    pub(crate) k: usize,
+    pub(crate) to: u8,
+    /// None if it is in shared memory.
+    pub(crate) a: Option<u8>,
+    pub(crate) c: u8,
+    /// Uniform registers with A's descriptor and B's.
+    pub(crate) descriptors: u8,
+    /// Whether C is added.
+    pub(crate) scale: Source,
+}
+
 /// What a barrier of the CTA does beside waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
@@ -330,6 +389,12 @@ pub(crate) enum Action {
         from: Source,
     },
     Access(Access),
+    Phase(Phase),
+    /// At the barrier of a cluster.
+    ClusterArrive,
+    ClusterWait,
+    Bulk(Bulk),
+    Group(GroupProduct),
     Lanes(Collective),
     /// To the instruction with this number, in the lanes in which all of the flags hold; with `any` in all if it is carried out in any.
     Branch {

@@ -22,6 +22,8 @@ pub enum Memory {
     Global,
     /// The CTA's.
     Shared,
+    /// That of another CTA of its cluster.
+    Cluster,
     /// The thread's own.
     Local,
     /// A constant bank.
@@ -36,10 +38,10 @@ pub struct Touched {
     /// Which memory it is. Of generic addresses in more than one, that of the last lane.
     pub memory: Memory,
     /// Bytes of each lane.
-    pub bytes: u8,
+    pub bytes: u32,
     /// The lanes that touch anything; none if the instruction is no access.
     pub lanes: u32,
-    /// Where: addresses of global memory, offsets in the others.
+    /// Where: addresses of global memory, offsets in the others; above those in a constant bank stands its number.
     pub addresses: [u64; LANES],
 }
 
@@ -50,7 +52,7 @@ impl Default for Touched {
 }
 
 impl Touched {
-    pub(crate) fn begin(&mut self, way: Way, memory: Memory, bytes: u8, lanes: u32) {
+    pub(crate) fn begin(&mut self, way: Way, memory: Memory, bytes: u32, lanes: u32) {
         (self.way, self.memory, self.bytes, self.lanes) = (way, memory, bytes, lanes);
     }
 

@@ -4,15 +4,17 @@
 //! not taken by all. Of lanes that are ready those go first that are behind all others, until a `YIELD` or too many branches give the others
 //! their turn; lanes that come to one place run on together.
 
+use crate::cluster::{Cluster, Member};
 use crate::fault::FaultKind;
+use crate::mbarrier::Mbarrier;
 use crate::memory::{Local, Reach};
 use crate::operand::Special;
 use crate::registers::{Banks, LANES, Registers, lanes};
-use crate::step::{Action, Arrival, Compute, Place, Scratch, Source, Step};
+use crate::step::{Action, Arrival, Compute, Count, Phase, Place, Scratch, Source, Step};
 use crate::system::{self, Caller, System};
 use crate::timing::Timing;
 use crate::touched::Touched;
-use crate::{access, collective};
+use crate::{access, collective, warpgroup};
 use machine::memory::SHARED_WINDOW;
 
 /// What a lane does.
@@ -27,6 +29,14 @@ enum State {
     Converging(u8),
     /// Waits at a barrier of the CTA.
     Barrier,
+    /// Waits for the end of a phase of an object in shared memory, which a predicate then tells.
+    /// Waits for all CTAs of the cluster, since a time that they had met.
+    Cluster(u64),
+    Phase {
+        address: u64,
+        phase: bool,
+        flag: u8,
+    },
     Exited,
 }
 
@@ -48,6 +58,8 @@ pub(crate) struct Around<'a> {
     pub(crate) clock: u64,
     /// The SM's number.
     pub(crate) sm: u32,
+    /// The CTA's place in its cluster.
+    pub(crate) member: Option<Member>,
     pub(crate) system: &'a System,
 }
 
@@ -55,6 +67,10 @@ pub(crate) struct Around<'a> {
 pub(crate) enum Event {
     /// An arrival at a barrier: of which number, for how many threads, and the lanes whose predicate held.
     Arrived { number: u8, threads: Option<u32>, arrival: Arrival, held: u32, active: u32 },
+    /// All warps of the cluster have met.
+    Met,
+    /// A phase has ended for which warps may wait.
+    Phase,
     /// Others should have a turn.
     Yielded,
 }
@@ -82,6 +98,8 @@ pub(crate) struct Warp {
     barriers: [[u32; LANES]; BARRIERS],
     /// What the last reduction at a barrier gave: a count, a truth.
     pub(crate) result: (u32, bool),
+    /// How often the cluster had met when it arrived there last.
+    cluster_phase: u64,
     /// Cycles, or instructions where nobody counts those.
     clock: u64,
     /// When results are there, if anybody wants to know.
@@ -107,6 +125,7 @@ impl Warp {
             leave_to: [0; LANES],
             barriers: [[0; LANES]; BARRIERS],
             result: (0, false),
+            cluster_phase: 0,
             clock: 0,
             timing: timing.map(Box::new),
         }
@@ -124,6 +143,44 @@ impl Warp {
     pub(crate) fn release(&mut self) {
         for lane in 0..LANES {
             if self.states[lane] == State::Barrier {
+                self.wake(lane);
+            }
+        }
+    }
+
+    /// Lanes that wait for the end of a phase wait no longer, and are told that it has not come; whether there are any.
+    pub(crate) fn give_up(&mut self) -> bool {
+        let waiting = |state: &State| matches!(state, State::Phase { .. });
+        let any = self.states.iter().any(waiting);
+        for lane in (0..LANES).filter(|&lane| waiting(&self.states[lane])).collect::<Vec<_>>() {
+            self.wake(lane);
+        }
+        any
+    }
+
+    /// Whether lanes wait for other CTAs.
+    pub(crate) fn waits_for_cluster(&self) -> bool {
+        self.states.iter().any(|state| matches!(state, State::Cluster(_)))
+    }
+
+    /// Lanes go on that wait for CTAs which have all arrived.
+    pub(crate) fn meet_cluster(&mut self, cluster: &Cluster) {
+        for lane in 0..LANES {
+            if let State::Cluster(phase) = self.states[lane]
+                && cluster.has_met(phase)
+            {
+                self.wake(lane);
+            }
+        }
+    }
+
+    /// Lanes go on that wait for a phase which is over.
+    pub(crate) fn pass(&mut self, shared: &mut [u8]) {
+        for lane in 0..LANES {
+            if let State::Phase { address, phase, flag } = self.states[lane]
+                && Mbarrier::read(shared, address).is_ok_and(|object| object.phase() != phase)
+            {
+                self.registers.set_mask(Place::Predicate(flag), 1 << lane, u32::MAX);
                 self.wake(lane);
             }
         }
@@ -210,8 +267,12 @@ impl Warp {
         touched.lanes = 0;
         let Some(step) = around.steps.get(self.place) else { return 0 };
         let active = self.active(step);
-        if let Action::Access(access) = &step.action {
-            access::touches(&self.registers, access, active, touched);
+        match &step.action {
+            Action::Access(access) => {
+                access::touches(&self.registers, access, active, around.member.as_ref(), touched);
+            }
+            Action::Bulk(bulk) if active != 0 => access::touches_in_bulk(&self.registers, bulk, touched),
+            _ => {}
         }
         active
     }
@@ -339,6 +400,32 @@ impl Warp {
             Action::Access(access) => {
                 access::perform(&mut self.registers, &mut self.local, access, active, around.banks, reach)?;
             }
+            Action::ClusterArrive => {
+                let Some(member) = &around.member else { return Ok(None) };
+                let (phase, is_last) = member.cluster.arrive();
+                self.cluster_phase = phase;
+                return Ok(is_last.then_some(Event::Met));
+            }
+            Action::ClusterWait => {
+                if let Some(member) = &around.member
+                    && !member.cluster.has_met(self.cluster_phase)
+                {
+                    self.stop(active, place + 1, State::Cluster(self.cluster_phase));
+                }
+            }
+            Action::Phase(phase) => return self.at_object(phase, active, around.banks, reach),
+            Action::Bulk(bulk) => {
+                let Some(completion) = access::copy_in_bulk(&self.registers, bulk, reach)? else {
+                    return Ok(None);
+                };
+                let Some(copies) = &mut reach.copies else {
+                    return Ok(completion.done(reach.shared)?.then_some(Event::Phase));
+                };
+                copies.push(completion);
+            }
+            Action::Group(product) => {
+                warpgroup::perform(&mut self.registers, reach.shared, self.number, product)?;
+            }
             Action::Lanes(collective) => {
                 collective::perform(&mut self.registers, around.banks, active, collective)?;
             }
@@ -444,6 +531,60 @@ impl Warp {
         Ok(None)
     }
 
+    /// What lanes do at objects in shared memory, one after the other.
+    fn at_object(
+        &mut self,
+        what: &Phase,
+        active: u32,
+        banks: &Banks,
+        reach: &mut Reach<'_>,
+    ) -> Result<Option<Event>, FaultKind> {
+        let mut has_ended = false;
+        match what {
+            Phase::Arrive { to, address, arrivals, transactions, count, leave } => {
+                for lane in lanes(active) {
+                    let given = self.registers.read(count, banks, lane)?;
+                    let number = |count: Count| match count {
+                        Count::None => 0,
+                        Count::One => 1,
+                        Count::Given => i64::from(given as u32),
+                        Count::Done => -i64::from(given as u32),
+                    };
+                    let at = access::place_of(&self.registers, address, lane);
+                    let (arrivals, transactions) = (number(*arrivals), number(*transactions));
+                    let (state, is_over) =
+                        Mbarrier::arrive(reach.shared, at, arrivals.unsigned_abs(), transactions, *leave)?;
+                    self.registers.write(Place::Registers(*to, 2), state, lane);
+                    has_ended |= is_over;
+                }
+            }
+            Phase::Check { flag, address, phase, waits } => {
+                let (mut over, mut waiting) = (0, 0);
+                let place = self.place;
+                for lane in lanes(active) {
+                    let asked = self.registers.read(phase, banks, lane)? >> 31 & 1 == 1;
+                    let at = access::place_of(&self.registers, address, lane);
+                    if Mbarrier::read(reach.shared, at)?.phase() != asked {
+                        over |= 1 << lane;
+                    } else if *waits {
+                        waiting |= 1 << lane;
+                        self.states[lane] = State::Phase { address: at, phase: asked, flag: *flag };
+                    }
+                }
+                self.registers.set_mask(Place::Predicate(*flag), active, over);
+                if waiting != 0 {
+                    lanes(waiting).for_each(|lane| self.places[lane] = place);
+                    self.running &= !waiting;
+                    self.ready &= !waiting;
+                    if self.running != 0 {
+                        self.park();
+                    }
+                }
+            }
+        }
+        Ok(has_ended.then_some(Event::Phase))
+    }
+
     fn holds(&self, number: u8, uniform: bool, lane: usize) -> bool {
         if uniform {
             self.registers.uniform_predicate(number)
@@ -526,7 +667,9 @@ impl Warp {
                     let mask = self.barriers[usize::from(barrier)][lane] & !exited;
                     lanes(mask).all(|other| states[other] == State::Converging(barrier))
                 }
-                State::Ready | State::Barrier | State::Exited => false,
+                State::Ready | State::Barrier | State::Cluster(_) | State::Phase { .. } | State::Exited => {
+                    false
+                }
             };
             if complete {
                 // Of a collective all go on where the first lane of its mask stands.
@@ -536,6 +679,8 @@ impl Warp {
                     | State::Together(_)
                     | State::Converging(_)
                     | State::Barrier
+                    | State::Cluster(_)
+                    | State::Phase { .. }
                     | State::Exited => lane,
                 };
                 self.places[lane] = places[from] + 1;
@@ -619,7 +764,8 @@ impl Warp {
             Special::GeMask => u64::from(!(bit - 1)),
             Special::SharedWindow => SHARED_WINDOW >> 32,
             Special::Sm => u64::from(around.sm),
-            Special::ClusterRank | Special::Zero => 0,
+            Special::ClusterRank => around.member.as_ref().map_or(0, |member| u64::from(member.rank)),
+            Special::Zero => 0,
             Special::Clock | Special::GlobalTimer => self.clock,
         }
     }

@@ -68,6 +68,7 @@ fn run(case: &cases::Case, timed: bool) -> (Vec<u32>, Outcome) {
         kernel: "probe",
         grid: [1, 1, 1],
         block: [case.threads, 1, 1],
+        cluster: 1,
         dynamic_shared: 16384,
         params: &params,
         budget: 100_000,

@@ -80,6 +80,7 @@ fn speed(criterion: &mut Criterion) {
             kernel: "probe",
             grid: [CTAS, 1, 1],
             block: [THREADS, 1, 1],
+            cluster: 1,
             dynamic_shared: 8192,
             params: &out.to_le_bytes(),
             budget: u64::MAX,

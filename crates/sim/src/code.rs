@@ -45,14 +45,52 @@ pub(crate) struct Code {
     pub(crate) is_barrier: bool,
     /// It reads registers, for which it waits until those of the instruction before have been read.
     pub(crate) reads: bool,
-    /// Cycles more than one for which no other instruction's operands are read: its own take longer, or lie in one bank of registers.
+    /// Cycles more than one for which no other instruction's operands are read.
     pub(crate) dispatch: u64,
+    /// Banks of registers that it reads operands of, and for how many cycles.
+    pub(crate) banks: Vec<(usize, u64)>,
+    /// It reads a constant bank by a register.
+    pub(crate) is_indexed: bool,
     /// It holds the scoreboards that it names: what has a fixed latency does not.
     pub(crate) holds: bool,
+    /// What it does beside the threads.
+    pub(crate) beside: Option<Beside>,
     /// Its access goes around the L1.
     pub(crate) is_strong: bool,
     /// It may touch what all SMs have together.
     pub(crate) leaves: bool,
+}
+
+/// What goes on beside the threads, and what waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beside {
+    /// A copy in bulk between global and shared memory.
+    Bulk,
+    /// A copy of a thread, from global to shared memory.
+    Copy,
+    /// Holds its scoreboard until all copies before it are done.
+    Copies,
+    /// A product of four warps.
+    Product,
+    /// Waits for those.
+    Products,
+    /// Waits for accesses, and holds the scoreboard for its operands meanwhile.
+    Fence,
+}
+
+impl Beside {
+    fn of(head: &str) -> Option<Self> {
+        let mut parts = head.split('.');
+        match (parts.next()?, parts.next()) {
+            ("UBLKCP", _) => Some(Self::Bulk),
+            ("LDGSTS", _) => Some(Self::Copy),
+            ("LDGDEPBAR" | "UTMACMDFLUSH", _) => Some(Self::Copies),
+            ("MEMBAR", _) => Some(Self::Fence),
+            ("HGMMA", _) => Some(Self::Product),
+            ("WARPGROUP", Some("DEPBAR")) => Some(Self::Products),
+            _ => None,
+        }
+    }
 }
 
 /// The kernel's instructions; none for a word that is none, which faults where it is executed.
@@ -70,7 +108,7 @@ pub(crate) fn of(grid: &Grid<'_>, device: &Device) -> Result<Vec<Option<Code>>, 
             instruction.print(0, &mut text);
             let head = Instruction::head(&text);
             let group = device.opcodes(head).ok_or_else(|| Unmodelled::Opcode(head.to_owned()))?;
-            let conflicts = conflicts(&issue, &kept, banks);
+            let read = read(&issue, &kept, banks);
             kept.clear();
             kept.extend(
                 issue.slots().iter().filter(|slot| slot.2).map(|&(slot, register, _)| (slot, register)),
@@ -85,29 +123,33 @@ pub(crate) fn of(grid: &Grid<'_>, device: &Device) -> Result<Vec<Option<Code>>, 
                 latency: group.latency,
                 rounds: group.rounds,
                 turns: issue.turns(),
-                is_barrier: head.split('.').next() == Some("BAR"),
+                is_barrier: matches!(head.split('.').next(), Some("BAR" | "SYNCS")),
+                beside: Beside::of(head),
+                is_indexed: text.contains("c[0x") && text.contains("][R"),
                 reads: !issue.slots().is_empty(),
-                dispatch: group.dispatch.max(conflicts * device.parameters.bank_conflict),
+                dispatch: group.dispatch,
+                banks: read
+                    .into_iter()
+                    .map(|(bank, count)| (bank, count * device.parameters.bank_conflict))
+                    .collect(),
                 holds: !matches!(issue.class, Some(Class::Fixed(_))),
-                is_strong: head.contains(".STRONG"),
+                is_strong: head.contains(".STRONG") || head.contains(".BYPASS"),
                 leaves: grid.leaves_the_sm(index),
             }))
         })
         .collect()
 }
 
-/// How many operands the fullest bank has to read beyond the one that it gives in a cycle: those that were kept are not read, nor one
-/// twice.
-fn conflicts(issue: &Issue, kept: &[(usize, Register)], banks: u64) -> u64 {
-    let mut read: Vec<u64> = Vec::new();
+/// How many operands each bank has to give: those that were kept are not read, nor one twice.
+fn read(issue: &Issue, kept: &[(usize, Register)], banks: u64) -> Vec<(usize, u64)> {
+    let mut read: Vec<u64> = vec![0; banks as usize];
     let mut seen: Vec<Register> = Vec::new();
     for &(slot, register, _) in issue.slots() {
         let Register::Vector(number) = register else { continue };
         if number != 255 && !kept.contains(&(slot, register)) && !seen.contains(&register) {
             seen.push(register);
-            read.push(u64::from(number) % banks);
+            read[usize::from(number) % banks as usize] += 1;
         }
     }
-    let fullest = (0..banks).map(|bank| read.iter().filter(|&&of| of == bank).count() as u64).max();
-    fullest.unwrap_or(0).saturating_sub(1)
+    read.into_iter().enumerate().filter(|&(_, count)| count > 0).collect()
 }

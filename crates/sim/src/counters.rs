@@ -157,7 +157,9 @@ pub struct Counters {
     pub shared_load: u64,
     /// By stores.
     pub shared_store: u64,
-    /// Of them, those beyond what there would be without conflicts.
+    /// By atomic operations.
+    pub shared_atomic: u64,
+    /// Of loads' and stores', those beyond what there would be without conflicts.
     pub load_conflicts: u64,
     /// Of stores.
     pub store_conflicts: u64,
@@ -199,6 +201,7 @@ impl Counters {
             dram_write,
             shared_load,
             shared_store,
+            shared_atomic,
             load_conflicts,
             store_conflicts,
             // Known before.
@@ -207,7 +210,7 @@ impl Counters {
         let executions = [instructions, threads, active, resident];
         let l1 = [global_load, global_store, global_atomic, local_load, local_store, l1_hit, load_requests];
         let behind = [l2_read, l2_read_hit, l2_write, l2_atomic, dram_read, dram_write];
-        let shared = [shared_load, shared_store, load_conflicts, store_conflicts];
+        let shared = [shared_load, shared_store, shared_atomic, load_conflicts, store_conflicts];
         executions.into_iter().chain(l1).chain(behind).chain(shared)
     }
 

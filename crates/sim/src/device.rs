@@ -113,12 +113,24 @@ parameters! {
     barrier: "issue.barrier",
     /// Cycles for each further operand from one bank of registers.
     bank_conflict: "issue.bank_conflict",
+    /// Cycles by which a bank of registers may be behind.
+    bank_queue: "issue.bank_queue",
     /// Banks of registers.
     banks: "issue.banks",
     /// Instructions that the SM keeps.
     fetch_capacity: "fetch.capacity",
     /// Cycles to the next line of code that the SM does not have.
     fetch_miss: "fetch.miss",
+    /// Cycles from a line of code that the SM has never had to the next.
+    fetch_first: "fetch.first",
+    /// Cycles to a line of a constant bank that the SM has never had.
+    constant_miss: "constant.miss",
+    /// Bytes of such a line.
+    constant_line: "constant.line",
+    /// Cycles for which a load by a register takes its pipe longer than one by a number.
+    constant_indexed: "constant.indexed",
+    /// Cycles for a thousand further words that lanes ask a constant bank for at once.
+    constant_word: "constant.word",
     /// Instructions of a line of code.
     fetch_line: "fetch.line",
     /// Accesses to memory that a sub-core has issued and the SM's unit has not begun, at most.
@@ -137,8 +149,22 @@ parameters! {
     outstanding: "l1.outstanding",
     /// Sectors that an SM asks for or writes in a thousand cycles.
     requests: "noc.requests",
+    /// Cycles that the shared memory of another CTA takes more than the CTA's own.
+    cluster: "cluster.latency",
+    /// Cycles from the last arrival at a cluster's barrier to the next instruction.
+    cluster_barrier: "cluster.barrier",
+    /// Sectors of reductions that an SM has under way, at most.
+    reductions: "noc.reductions",
     /// Sectors that come back to an SM in a thousand cycles.
     responses: "noc.responses",
+    /// SMs whose requests to the L2 go one way.
+    group: "noc.group",
+    /// Lines that are looked at there, whether one is on its way already.
+    group_lines: "noc.group_lines",
+    /// Lines that an SM has written last, to which more is written along with it.
+    written: "l1.written",
+    /// Lines that copies in bulk of an SM ask for in a thousand cycles.
+    bulk_rate: "noc.bulk",
     /// Cycles that a sector from the L2 takes more than one from the L1, with nothing in the way.
     l2: "l2.latency",
     /// Bytes of the L2 that one SM's data finds place in.
@@ -149,6 +175,8 @@ parameters! {
     slices: "l2.slices",
     /// Sectors that a slice gives in a thousand cycles.
     slice_rate: "l2.slice_rate",
+    /// Requests that a slice looks up in a thousand cycles.
+    lookup_rate: "l2.lookup_rate",
     /// Sectors that a slice takes of stores in a thousand cycles.
     write_rate: "l2.write_rate",
     /// Sectors of atomic operations that a slice does in a thousand cycles.
@@ -178,6 +206,8 @@ const BOUNDED: &[(&str, u64)] = &[
     ("issue.banks", 1 << 8),
     ("l2.size", 1 << 28),
     ("l2.slices", 1 << 12),
+    ("l1.written", 1 << 12),
+    ("noc.group_lines", 1 << 16),
     ("dram.channels", 1 << 12),
 ];
 
@@ -192,6 +222,7 @@ const POSITIVE: &[&str] = &[
     "launch.ctas",
     "issue.banks",
     "fetch.line",
+    "constant.line",
     "lsu.queue",
     "l1.tags",
     "l1.width",
@@ -199,10 +230,15 @@ const POSITIVE: &[&str] = &[
     "l1.outstanding",
     "noc.requests",
     "noc.responses",
+    "noc.reductions",
+    "noc.bulk",
+    "noc.group",
+    "l1.written",
     "l2.ways",
     "l2.slices",
     "l2.slice_rate",
     "l2.write_rate",
+    "l2.lookup_rate",
     "l2.atomic_rate",
     "l2.atomic_same",
     "dram.channels",

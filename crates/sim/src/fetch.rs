@@ -1,5 +1,5 @@
-//! The code that an SM has: lines of instructions. Code that runs on is there in time, even the first time; a line that had to go for others
-//! is waited for.
+//! The code that an SM has: lines of instructions. A line that it has not had before comes so many cycles after the last such one, as if the
+//! code ran on; a line that had to go for others is waited for.
 
 use crate::device::Parameters;
 
@@ -22,6 +22,9 @@ pub(crate) struct Fetch {
     uses: u64,
     length: usize,
     miss: u64,
+    /// Cycles between lines that come for the first time, and when the next may.
+    first: u64,
+    next: u64,
 }
 
 impl Fetch {
@@ -34,6 +37,8 @@ impl Fetch {
             uses: 0,
             length,
             miss: of.fetch_miss,
+            first: of.fetch_first,
+            next: 0,
         }
     }
 
@@ -47,7 +52,10 @@ impl Fetch {
         if let Some(ready) = line.ready {
             return ready.max(now);
         }
-        let ready = if line.has_gone { now + self.miss } else { now };
+        let ready = if line.has_gone { now + self.miss } else { now.max(self.next) };
+        if !line.has_gone {
+            self.next = ready + self.first;
+        }
         line.ready = Some(ready);
         self.kept += 1;
         if self.kept > self.most {

@@ -22,6 +22,7 @@
 
 mod advice;
 mod code;
+mod constants;
 mod counters;
 mod crew;
 mod device;

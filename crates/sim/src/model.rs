@@ -187,6 +187,8 @@ impl Sms<'_> {
 struct Run<'a> {
     sms: &'a Sms<'a>,
     world: World,
+    /// SMs that have something to do by what another one did.
+    woken: Vec<usize>,
     /// For each SM when it has halted, or, if it has not, when it has something to do.
     halts: Vec<u64>,
     dues: Vec<u64>,
@@ -205,7 +207,8 @@ impl<'a> Run<'a> {
         let device = &sms.kernel.device.parameters;
         Self {
             sms,
-            world: World { memory: Shared::new(device), origin: None },
+            world: World { memory: Shared::new(device), origin: None, met: Vec::new() },
+            woken: Vec::new(),
             halts: vec![NEVER; sms.all.len()],
             dues: vec![NEVER; sms.all.len()],
             busy: vec![None; sms.all.len()],
@@ -258,6 +261,11 @@ impl<'a> Run<'a> {
             let least = |of: &[u64]| of.iter().copied().min().unwrap_or(NEVER);
             let (halted, due) = (least(&self.halts), least(&self.dues));
             if halted == NEVER && due == NEVER {
+                // CTAs of a cluster that wait for one another are noticed here alone.
+                let stuck = sms.all.iter().find_map(|sm| lock(sm).deadlock(sms.kernel));
+                if let Some(fault) = stuck {
+                    return Err(fault.into());
+                }
                 let last = sms.all.iter().map(|sm| lock(sm).last).max().unwrap_or(0);
                 let parameters = &sms.kernel.device.parameters;
                 return Ok(last.max(parameters.launch) + 1 + parameters.drain);
@@ -266,6 +274,11 @@ impl<'a> Run<'a> {
                 ready.extend((0..sms.all.len()).filter(|&number| self.halts[number] == halted));
                 for &number in &ready {
                     self.go_on(number, &mut lock(&sms.all[number]))?;
+                }
+                for woken in self.woken.drain(..) {
+                    if !ready.contains(&woken) {
+                        ready.push(woken);
+                    }
                 }
             }
             // Who is behind the others by so much that all may go on does.
@@ -278,6 +291,20 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Warps of a cluster go on at a cycle, on whichever SMs they are.
+    fn meet(&mut self, number: usize, sm: &mut Sm, cluster: u64, at: u64) {
+        let kernel = self.sms.kernel;
+        sm.meet(kernel, cluster, at);
+        for (other, due) in self.dues.iter_mut().enumerate().filter(|(other, _)| *other != number) {
+            let mut sm = lock(&self.sms.all[other]);
+            sm.meet(kernel, cluster, at);
+            if sm.halt.is_none() && sm.due != *due {
+                *due = sm.due;
+                self.woken.push(other);
+            }
+        }
+    }
+
     /// An SM does what it has halted for.
     fn go_on(&mut self, number: usize, sm: &mut Sm) -> Result<(), Failure> {
         let kernel = self.sms.kernel;
@@ -286,6 +313,10 @@ impl<'a> Run<'a> {
                 Halt::Leaves { core } => {
                     let mut tally = lock(&self.sms.tallies[0]);
                     sm.cycle(kernel, &mut tally, Some(&mut self.world), core);
+                    drop(tally);
+                    for cluster in std::mem::take(&mut self.world.met) {
+                        self.meet(number, sm, cluster, now + kernel.device.parameters.cluster_barrier);
+                    }
                 }
                 Halt::Ended => {
                     for Ended { place, block, begun } in std::mem::take(&mut sm.ended) {
@@ -294,7 +325,8 @@ impl<'a> Run<'a> {
                         self.begin(number, sm, place, now + kernel.device.parameters.replace);
                     }
                     if sm.is_busy() {
-                        if sm.due == NEVER {
+                        // In a cluster others may let it go on.
+                        if sm.due == NEVER && kernel.grid.cluster() == 1 {
                             sm.halt = Some((now, Halt::Deadlock));
                         }
                     } else if let Some(since) = self.busy[number].take() {

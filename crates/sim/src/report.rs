@@ -124,6 +124,8 @@ impl Report {
             ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", counters.shared_store),
             ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", counters.load_conflicts),
             ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum", counters.store_conflicts),
+            ("lts__t_sectors_srcunit_tex_op_read.sum", counters.l2_read),
+            ("lts__t_sectors_srcunit_tex_op_write.sum", counters.l2_write),
             ("lts__t_sectors_op_read.sum", counters.l2_read),
             ("lts__t_sectors_op_write.sum", counters.l2_write),
             ("lts__t_sectors.sum", l2),

@@ -1,12 +1,13 @@
 //! A streaming multiprocessor: sub-cores that issue an instruction a cycle each, pipes, the unit for memory that they share, its CTAs.
 
-use crate::code::Code;
+use crate::code::{Beside, Code};
+use crate::constants::Constants;
 use crate::counters::{Counters, Line, Stall};
 use crate::device::{Device, Parameters, Throttle};
 use crate::fetch::Fetch;
 use crate::memory::{LINE, Private, Request, Shared, Touch, lines, on_one_word, rounds};
 use crate::warp::Warp;
-use sass_machine::{Fault, Grid, LANES, Memory, Resident, Touched, Way};
+use sass_machine::{Completion, Fault, Grid, LANES, Memory, Resident, Touched, Way};
 use std::collections::VecDeque;
 
 /// A CTA that is here.
@@ -17,6 +18,8 @@ struct Cta {
     begun: u64,
     /// Where its lanes' local memory is, for caches.
     local: u64,
+    /// Copies to its shared memory that are on their way, and when their bytes have come.
+    copies: Vec<(u64, Completion)>,
 }
 
 /// One of the quarters.
@@ -27,6 +30,8 @@ struct SubCore {
     pipes: Vec<u64>,
     /// When operands of the next instruction can be read.
     dispatch: u64,
+    /// When each bank of registers has given what it was asked for.
+    banks: Vec<u64>,
     /// When the unit for memory takes each access that waits for it, and when the way there is free.
     queue: VecDeque<u64>,
     port: u64,
@@ -34,6 +39,16 @@ struct SubCore {
     last: Option<(usize, usize)>,
     /// No warp can be issued before this cycle: pipes only become busier, and warps say when they may go on.
     due: u64,
+}
+
+impl SubCore {
+    /// When the operands of an instruction can be read: a bank may be behind by so many cycles.
+    fn operands(&self, kernel: &Kernel<'_>, code: &Code) -> u64 {
+        let behind = kernel.device.parameters.bank_queue;
+        let banks = code.banks.iter().map(|&(bank, _)| self.banks[bank].saturating_sub(behind));
+        let dispatch = if code.reads { self.dispatch } else { 0 };
+        banks.fold(dispatch, u64::max)
+    }
 }
 
 /// What stays the same for all of a launch.
@@ -48,6 +63,8 @@ pub(crate) struct World {
     pub(crate) memory: Shared,
     /// The line of global memory that was touched first: what a launch takes must not depend on where the host has its memory.
     pub(crate) origin: Option<u64>,
+    /// Clusters whose warps have all met.
+    pub(crate) met: Vec<u64>,
 }
 
 /// What is counted: sums, so that it does not matter who counts what.
@@ -96,9 +113,12 @@ pub(crate) struct Sm {
     pipes: Vec<u64>,
     ctas: Vec<Option<Cta>>,
     fetch: Fetch,
+    constants: Constants,
     private: Private,
     /// When the unit for memory takes the next access.
     lsu: u64,
+    /// When the first of the copies is done that are on their way to its CTAs, or [`NEVER`].
+    arriving: u64,
     /// When it has something to do, or [`NEVER`]; and the last cycle in which it had.
     pub(crate) due: u64,
     pub(crate) last: u64,
@@ -124,6 +144,7 @@ impl Sm {
             warps: Vec::new(),
             pipes: vec![0; device.pipes.len()],
             dispatch: 0,
+            banks: vec![0; device.parameters.banks as usize],
             queue: VecDeque::new(),
             port: 0,
             last: None,
@@ -135,8 +156,10 @@ impl Sm {
             pipes: vec![0; device.pipes.len()],
             ctas: (0..places).map(|_| None).collect(),
             fetch: Fetch::new(&device.parameters, kernel.code.len()),
-            private: Private::new(&device.parameters, l1),
+            constants: Constants::new(&device.parameters),
+            private: Private::new(&device.parameters, number, l1),
             lsu: 0,
+            arriving: NEVER,
             due: NEVER,
             last: 0,
             halt: None,
@@ -159,7 +182,8 @@ impl Sm {
         }
         // No other memory is so far up.
         let local = (1 << 60) + (u64::from(self.number) << 40) + place as u64 * LOCAL * LANES as u64 * 32;
-        self.ctas[place] = Some(Cta { left: resident.warps(), resident, begun: now, local });
+        self.ctas[place] =
+            Some(Cta { left: resident.warps(), resident, begun: now, local, copies: Vec::new() });
         self.due = self.due.min(now);
     }
 
@@ -191,6 +215,9 @@ impl Sm {
     ) {
         let now = self.due;
         self.last = now;
+        if self.arriving <= now {
+            self.arrive(kernel, now);
+        }
         for core in from..self.sub_cores.len() {
             if self.sub_cores[core].due <= now
                 && let Some(at) = self.choose(kernel, core, now)
@@ -212,11 +239,60 @@ impl Sm {
             }
             due = due.min(self.sub_cores[core].due);
         }
+        due = due.min(self.arriving);
         self.due = due;
         if !self.ended.is_empty() {
             self.halt = Some((now, Halt::Ended));
-        } else if due == NEVER && self.is_busy() {
+        } else if due == NEVER && self.is_busy() && kernel.grid.cluster() == 1 {
             self.halt = Some((now, Halt::Deadlock));
+        }
+    }
+
+    /// All warps of a cluster have met: those that are here go on, at a cycle that has not passed here.
+    pub(crate) fn meet(&mut self, kernel: &Kernel<'_>, cluster: u64, at: u64) {
+        let at = at.max(self.last + 1);
+        for place in 0..self.ctas.len() {
+            let Some(cta) = &mut self.ctas[place] else { continue };
+            if cluster_of(kernel, &cta.resident) == cluster {
+                cta.resident.meet();
+                self.resume_waiting(kernel, place, at, at);
+            }
+        }
+        let due = self.sub_cores.iter().map(|core| core.due).min().unwrap_or(NEVER);
+        self.due = self.due.min(due.max(at));
+    }
+
+    /// Copies whose bytes have come are done, and warps go on that wait for them.
+    fn arrive(&mut self, kernel: &Kernel<'_>, now: u64) {
+        self.arriving = NEVER;
+        for place in 0..self.ctas.len() {
+            let Some(cta) = &mut self.ctas[place] else { continue };
+            let before = cta.copies.len();
+            let resident = &mut cta.resident;
+            cta.copies.retain(|&(ready, copy)| {
+                let is_there = ready <= now;
+                if is_there {
+                    resident.done(copy);
+                }
+                !is_there
+            });
+            let next = cta.copies.iter().map(|&(ready, _)| ready).min();
+            self.arriving = self.arriving.min(next.unwrap_or(NEVER));
+            if cta.copies.len() < before {
+                self.resume_waiting(kernel, place, now, now);
+            }
+        }
+    }
+
+    /// Warps of a CTA that waited and can go on do so, from a cycle on.
+    fn resume_waiting(&mut self, kernel: &Kernel<'_>, place: usize, freed: u64, now: u64) {
+        let Some(cta) = &mut self.ctas[place] else { return };
+        for core in &mut self.sub_cores {
+            for warp in core.warps.iter_mut().filter(|warp| warp.cta == place && warp.next.is_none()) {
+                warp.release(freed);
+                Self::resume(kernel, &mut self.fetch, &mut cta.resident, warp, now);
+                core.due = core.due.min(warp.ready);
+            }
         }
     }
 
@@ -256,7 +332,7 @@ impl Sm {
     fn ready(&self, kernel: &Kernel<'_>, core: usize, warp: &Warp) -> Option<u64> {
         let place = warp.next?;
         let Some(code) = kernel.code.get(place).and_then(Option::as_ref) else { return Some(warp.ready) };
-        let dispatch = if code.reads { self.sub_cores[core].dispatch } else { 0 };
+        let dispatch = self.sub_cores[core].operands(kernel, code);
         Some(warp.ready.max(dispatch).max(self.pipe(core, kernel, code).0))
     }
 
@@ -314,6 +390,12 @@ impl Sm {
         let (cta, number, Some(place)) = (warp.cta, warp.number, warp.next) else { return Ok(()) };
         let Some(resident) = self.ctas[cta].as_mut().map(|cta| &mut cta.resident) else { return Ok(()) };
         let active = grid.step(resident, number, self.number, now, &mut self.touched)?;
+        let mut world = world;
+        if resident.has_met()
+            && let Some(world) = &mut world
+        {
+            world.met.push(cluster_of(kernel, resident));
+        }
         // A word that is no instruction has faulted.
         let Some(code) = code.get(place).and_then(Option::as_ref) else { return Ok(()) };
 
@@ -328,7 +410,10 @@ impl Sm {
         tally.counters.instructions += 1;
         tally.counters.threads += u64::from(active.count_ones());
         let sub_core = &mut self.sub_cores[core];
-        let dispatch = if code.reads { sub_core.dispatch } else { 0 };
+        let dispatch = sub_core.operands(kernel, code);
+        for &(bank, cycles) in &code.banks {
+            sub_core.banks[bank] = sub_core.banks[bank].max(now) + cycles;
+        }
         sub_core.warps[at].account(now, (free, throttle), dispatch, &mut line.stalls);
         let taken = if code.takes_all { &code.pipes[..] } else { &[pipe] };
         for &pipe in taken {
@@ -340,7 +425,19 @@ impl Sm {
         sub_core.dispatch = sub_core.dispatch.max(now + 1 + code.dispatch);
         sub_core.last = Some((cta, number));
 
-        let done = self.perform(parameters, (&mut tally.counters, world), core, cta, code, now);
+        let mut done = self.perform(parameters, (&mut tally.counters, world), core, cta, code, now);
+        if code.beside == Some(Beside::Copies) {
+            let warp = &mut self.sub_cores[core].warps[at];
+            done.ends = done.ends.max(warp.copies);
+            // Whatever scoreboard it names.
+            warp.hold(0, now, done.ends, Stall::LongScoreboard);
+        }
+        if let Some(cta) = &mut self.ctas[cta] {
+            for copy in cta.resident.begun_copies() {
+                cta.copies.push((done.ends, copy));
+                self.arriving = self.arriving.min(done.ends);
+            }
+        }
         let warp = &mut self.sub_cores[core].warps[at];
         warp.issued(now, code, if active == 0 { 0 } else { parameters.branch });
         for (board, ends) in
@@ -349,6 +446,16 @@ impl Sm {
             if let Some(board) = board.filter(|_| code.holds) {
                 warp.hold(board, now, ends, done.stall);
             }
+        }
+        match code.beside {
+            Some(Beside::Bulk | Beside::Copy) => warp.copies = warp.copies.max(done.ends),
+            Some(Beside::Product) => warp.products = warp.products.max(done.ends),
+            Some(Beside::Products) => warp.release(warp.products),
+            Some(Beside::Copies | Beside::Fence) | None => {}
+        }
+        // Who holds no scoreboard for them waits itself.
+        if code.control.write_scoreboard.is_none() {
+            warp.release(done.constants);
         }
         warp.next = None;
         self.follow(kernel, &mut tally.counters, core, at, now, code.is_barrier);
@@ -359,21 +466,43 @@ impl Sm {
     fn perform(
         &mut self,
         parameters: &Parameters,
-        (counters, world): (&mut Counters, Option<&mut World>),
+        (counters, mut world): (&mut Counters, Option<&mut World>),
         core: usize,
         cta: usize,
         code: &Code,
         now: u64,
     ) -> Done {
         let touched = &self.touched;
-        let is_access = touched.lanes != 0 && touched.memory != Memory::Constant;
+        let is_constant = touched.lanes != 0 && touched.memory == Memory::Constant;
+        let is_access = touched.lanes != 0 && !is_constant;
         if !is_access && code.rounds == 0 {
-            let ends = now + code.latency;
+            let (mut constants, mut turns) = (0, 0);
+            if is_constant {
+                let there = self.constants.ready(touched, now);
+                constants = if there > now { there } else { 0 };
+                if code.is_indexed {
+                    turns = self.constants.turns(touched) + parameters.constant_indexed;
+                    // Its pipe is the SM's, and takes no other meanwhile.
+                    code.pipes.iter().for_each(|&pipe| self.pipes[pipe] += turns);
+                }
+            }
+            let taken = if code.beside == Some(Beside::Fence) {
+                code.latency
+            } else {
+                code.interval.min(code.latency)
+            };
             return Done {
-                taken: now + code.interval.min(code.latency),
-                ends,
+                taken: now + taken,
+                ends: constants.max(now) + code.latency + turns,
+                constants,
                 stall: Stall::ShortScoreboard,
             };
+        }
+        if let (Some(Beside::Bulk), Some(world)) = (code.beside, world.as_deref_mut()) {
+            let origin = *world.origin.get_or_insert(touched.addresses[0] / LINE * LINE);
+            lines(touched, origin, 0, &mut self.touches);
+            let ends = self.private.bulk(&mut world.memory, touched.way, &self.touches, now, counters);
+            return Done { taken: now + code.latency, ends: ends + code.latency, ..Done::long() };
         }
         let sub_core = &mut self.sub_cores[core];
         while sub_core.queue.front().is_some_and(|&taken| taken <= now) {
@@ -387,7 +516,7 @@ impl Sm {
             sub_core.port = begin + rounds * parameters.port;
             // The last round is as long under way as a single one.
             let ends = sub_core.port.saturating_sub(parameters.port) + hit;
-            Done { taken: begin, ends, stall: Stall::ShortScoreboard }
+            Done { taken: begin, ends, constants: 0, stall: Stall::ShortScoreboard }
         };
         if !is_access {
             return serve(code.rounds);
@@ -405,12 +534,29 @@ impl Sm {
                     Way::Load | Way::Store => 1,
                     Way::Atomic | Way::Reduction => on_one_word(touched),
                 };
-                let request = Request { way: touched.way, is_strong: code.is_strong, is_local, hit, same };
+                // Lanes' words of local memory lie in a row, which may be a part of the sectors alone.
+                let stays = is_local && touched.bytes >= 4 && touched.lanes == u32::MAX;
+                let (rounds, _) = rounds(touched);
+                let rounds = if is_local { self.touches.len() as u64 } else { rounds };
+                let request = Request {
+                    way: touched.way,
+                    is_strong: code.is_strong,
+                    is_local,
+                    stays,
+                    rounds,
+                    hit,
+                    same,
+                };
                 let (next, ends) =
                     self.private.access(&mut world.memory, request, &self.touches, begin, counters);
                 self.lsu = next.max(begin + 1);
-                sub_core.port = begin + self.touches.len() as u64 * parameters.port;
-                Done { taken: begin, ends, stall: Stall::LongScoreboard }
+                sub_core.port = begin + rounds * parameters.port;
+                Done { taken: begin, ends, ..Done::long() }
+            }
+            (Memory::Cluster, _) => {
+                let (rounds, _) = rounds(touched);
+                let done = serve(rounds.max(code.rounds));
+                Done { ends: done.ends + parameters.cluster, ..done }
             }
             // What touches the others is issued with the world alone.
             (Memory::Shared | Memory::Constant | Memory::Global | Memory::Local, _) => {
@@ -421,10 +567,11 @@ impl Sm {
                         counters.shared_load += rounds;
                         counters.load_conflicts += rounds.saturating_sub(ideal.max(code.rounds));
                     }
-                    Way::Store | Way::Atomic | Way::Reduction => {
+                    Way::Store => {
                         counters.shared_store += rounds;
                         counters.store_conflicts += rounds.saturating_sub(ideal.max(code.rounds));
                     }
+                    Way::Atomic | Way::Reduction => counters.shared_atomic += rounds,
                 }
                 serve(rounds)
             }
@@ -461,13 +608,7 @@ impl Sm {
         }
         // An arrival or an exit may let all go on who wait.
         let freed = now + kernel.device.parameters.barrier;
-        for core in &mut self.sub_cores {
-            for warp in core.warps.iter_mut().filter(|warp| warp.cta == place && warp.next.is_none()) {
-                warp.release(freed);
-                Self::resume(kernel, &mut self.fetch, &mut cta.resident, warp, now);
-                core.due = core.due.min(warp.ready);
-            }
-        }
+        self.resume_waiting(kernel, place, freed, now);
     }
 
     /// A warp's next instruction, if it has one now.
@@ -487,5 +628,21 @@ impl Sm {
 struct Done {
     taken: u64,
     ends: u64,
+    /// When constants are there that have to come first; 0 if they are.
+    constants: u64,
     stall: Stall,
+}
+
+/// The number of a CTA's cluster.
+fn cluster_of(kernel: &Kernel<'_>, resident: &Resident) -> u64 {
+    let ([x, y, z], [width, height, _]) =
+        (resident.block().map(u64::from), kernel.grid.extents().map(u64::from));
+    (x + width * (y + height * z)) / u64::from(kernel.grid.cluster())
+}
+
+impl Done {
+    /// What something waits for long.
+    fn long() -> Self {
+        Self { taken: 0, ends: 0, constants: 0, stall: Stall::LongScoreboard }
+    }
 }

@@ -35,6 +35,9 @@ pub(crate) struct Warp {
     long: bool,
     fetched: u64,
     boards: [Board; BOARDS],
+    /// When the copies are done that it has begun, and the products.
+    pub(crate) copies: u64,
+    pub(crate) products: u64,
 }
 
 impl Warp {
@@ -52,6 +55,8 @@ impl Warp {
             cleared: begins,
             long: false,
             fetched: begins,
+            copies: begins,
+            products: begins,
             boards: std::array::from_fn(|_| Board { ends: Vec::new(), stall: Stall::ShortScoreboard }),
         }
     }

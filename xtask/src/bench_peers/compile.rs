@@ -24,33 +24,45 @@ fn succeed(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// How clang makes PTX without a toolkit.
+const CLANG: [&str; 8] = [
+    "-xcuda",
+    "--cuda-device-only",
+    "--cuda-feature=+ptx80",
+    "-nocudainc",
+    "-nocudalib",
+    "-fms-extensions",
+    "-ffp-contract=off",
+    "-S",
+];
+
 /// The PTX of each kernel, by clang or nvcc.
 pub(crate) fn ptx(compiler: &Path, kernels: &[&Kernel], folder: &Path) -> Result<Vec<String>> {
     let is_nvcc = compiler.file_name().is_some_and(|name| name.to_string_lossy().starts_with("nvcc"));
-    let arguments: &[&str] = if is_nvcc {
-        &["-ptx", "-arch=compute_80", "-fmad=false"]
+    let arguments = if is_nvcc {
+        vec!["-ptx", "-arch=compute_80", "-fmad=false"]
     } else {
-        &[
-            "-xcuda",
-            "--cuda-device-only",
-            "--cuda-gpu-arch=sm_80",
-            "--cuda-feature=+ptx80",
-            "-nocudainc",
-            "-nocudalib",
-            "-fms-extensions",
-            "-ffp-contract=off",
-            "-S",
-        ]
+        [&CLANG[..], &["--cuda-gpu-arch=sm_80"]].concat()
     };
     let compile = |kernel: &&Kernel| {
         let target = folder.join(format!("{}.ptx", kernel.name));
         let mut command = Command::new(compiler);
-        command.args(arguments).args(["-O3", "-include"]).arg(sources().join("frame/cuda.h"));
+        command.args(&arguments).args(["-O3", "-include"]).arg(sources().join("frame/cuda.h"));
         command.arg(sources().join(format!("kernels/{}.cu", kernel.name))).arg("-o").arg(&target);
         succeed(&mut command)?;
         Ok(fs::read_to_string(target)?)
     };
     kernels.par_iter().map(compile).collect()
+}
+
+/// The PTX of kernels of the model's validation, by clang: with `device.h` beside them, for what 9.0 has.
+pub(crate) fn validation(compiler: &Path, source: &Path, folder: &Path) -> Result<String> {
+    let target = folder.join(source.with_extension("ptx").file_name().unwrap_or_default());
+    let mut command = Command::new(compiler);
+    command.args(CLANG).args(["--cuda-gpu-arch=sm_90a", "-O3", "-include"]);
+    command.arg(sources().join("frame/cuda.h")).arg("-include").arg(source.with_file_name("device.h"));
+    succeed(command.arg(source).arg("-o").arg(&target))?;
+    Ok(fs::read_to_string(target)?)
 }
 
 /// The program that runs the C++ kernels. A first line `// g++:` of a source has more arguments.

@@ -3,16 +3,18 @@
 //! | file | what it knows |
 //! | --- | --- |
 //! | `probe` | what a micro-benchmark is |
-//! | `pipes`, `memory`, `launch` | the micro-benchmarks, by what they ask |
+//! | `pipes`, `beside`, `memory`, `launch` | the micro-benchmarks, by what they ask |
 //! | `facts` | pairs of micro-benchmarks, each pair for one fact |
 //! | `placed` | one in a memory |
 //! | `silicon`, `model` | one on a GPU, and in the model |
-//! | `validation` | kernels that the model is compared with |
+//! | `set` | kernels that the model is compared with, half of them kept aside |
+//! | `validation` | those on a GPU |
 //!
 //! Kernels are assembled by our own assembler. What a GPU answered goes to text files as it is: clocks' differences, a line a launch and
 //! round. The parameters in `crates/sim/devices` name the file that they were read from. `--model` runs the same probes and kernels in the
 //! model, and compares.
 
+mod beside;
 mod facts;
 mod launch;
 mod memory;
@@ -20,11 +22,13 @@ mod model;
 mod pipes;
 mod placed;
 mod probe;
+mod set;
 mod silicon;
 mod validation;
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
+use model::Wanted;
 use placed::Left;
 use probe::{Probe, ROUNDS};
 use real_gpu::Gpu;
@@ -59,7 +63,7 @@ pub(crate) struct Choice {
     /// Launches each kernel a single time, for a profiler that looks on.
     #[arg(long)]
     once: bool,
-    /// Runs it in the model of this device instead, and compares with the tables in the folder.
+    /// Runs it in the model of this device instead, or of a file like that of one, and compares with the tables in the folder.
     #[arg(long, conflicts_with = "once")]
     model: Option<String>,
     /// Changes numbers of the model's device.
@@ -68,9 +72,21 @@ pub(crate) struct Choice {
     /// Only these kernels of the validation.
     #[arg(long, requires = "model")]
     kernel: Vec<String>,
+    /// Only that half of them.
+    #[arg(long, requires = "model")]
+    half: Option<Half>,
     /// Streaming multiprocessors of the device.
     #[arg(long, default_value_t = 132)]
     sms: u32,
+}
+
+/// A half of the kernels of the validation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Half {
+    /// Those that the model is changed by.
+    Seen,
+    /// Those that are kept aside.
+    Aside,
 }
 
 /// Micro-benchmarks that go to one table.
@@ -88,6 +104,8 @@ enum Family {
     Throughput,
     /// Loads under way at once.
     Depth,
+    /// Copies in bulk, barriers of shared memory, products of four warps, fences.
+    Beside,
     /// Which SM a CTA goes to.
     Placement,
     /// The SM's clock.
@@ -126,6 +144,7 @@ impl Family {
             Self::Chase => memory::chase(),
             Self::Throughput => memory::throughput(sms),
             Self::Depth => memory::depth(),
+            Self::Beside => beside::beside(),
             Self::Placement => launch::placement(sms),
             Self::Clock => launch::clock(sms),
             Self::Launch => [1, sms / 2, sms, 8 * sms, 32 * sms, 256 * sms]
@@ -149,6 +168,7 @@ impl Family {
             | Self::Chase
             | Self::Throughput
             | Self::Depth
+            | Self::Beside
             | Self::Facts => "probe,variable,grid,block,count,launch,round,span,least,most\n",
         }
     }
@@ -185,6 +205,7 @@ impl Family {
             | Self::Chase
             | Self::Throughput
             | Self::Depth
+            | Self::Beside
             | Self::Facts
             | Self::Validation => {
                 for launch in 0..LAUNCHES {
@@ -278,14 +299,21 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
 
 /// Compares the model with a GPU's tables.
 fn in_model(choice: &Choice, name: &str) -> Result<()> {
-    let mut device = sim::Device::named(name)?;
+    let mut device = match name.ends_with(".toml") {
+        true => sim::Device::read(&fs::read_to_string(name)?)?,
+        false => sim::Device::named(name)?,
+    };
     choice.set.iter().try_for_each(|change| device.set(change))?;
     for family in choice.families() {
         let table =
             |file: &str| fs::read_to_string(choice.folder.join(file)).with_context(|| file.to_owned());
         let compared = match family {
             Family::Validation => match &choice.kernels {
-                Some(kernels) => model::kernels(kernels, &table("ncu.csv")?, &device, &choice.kernel)?,
+                Some(kernels) => {
+                    let aside = choice.half.map(|half| half == Half::Aside);
+                    let wanted = Wanted { names: &choice.kernel, aside };
+                    model::kernels(kernels, &table("ncu.csv")?, &device, &wanted)?
+                }
                 None => continue,
             },
             Family::Placement | Family::Clock | Family::Launch => continue,
@@ -295,7 +323,8 @@ fn in_model(choice: &Choice, name: &str) -> Result<()> {
             | Family::Shared
             | Family::Chase
             | Family::Throughput
-            | Family::Depth => {
+            | Family::Depth
+            | Family::Beside => {
                 model::probes(family, &family.probes(choice.sms), &table(&family.file())?, &device)?
             }
         };

@@ -2,14 +2,13 @@
 
 use super::placed::{KERNEL, Left, Placed, assemble};
 use super::probe::{Probe, ROUNDS};
-use super::validation::{Case, cases};
+use super::set::{Case, Set, is_aside};
 use super::{Family, cycles};
-use crate::bench_peers::inputs::Input;
 use anyhow::{Context, Result};
 use machine::output::Output;
-use machine::{Device as Memory, DeviceOptions, Profile};
+use machine::{Device as Memory, DeviceOptions, Profile as Limits};
 use sass_machine::{Launch, Loaded, Program};
-use sim::{Device, Report, profiles, simulate};
+use sim::{Device, Profile, Report, profiles, simulate};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -19,13 +18,19 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Nsight Compute's names of what is compared.
-const COMPARED: [&str; 7] = [
+const COMPARED: [&str; 13] = [
     "sm__cycles_elapsed.max",
     "smsp__inst_executed.sum",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
     "lts__t_sectors_srcunit_tex_op_read.sum",
+    "lts__t_sectors_srcunit_tex_op_write.sum",
     "dram__sectors_read.sum",
+    "dram__sectors_write.sum",
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
     "sm__warps_active.avg.pct_of_peak_sustained_active",
 ];
 
@@ -36,7 +41,7 @@ fn threads() -> NonZeroUsize {
 
 fn memory() -> Result<Arc<Memory>> {
     let options = DeviceOptions { output: Output::default(), ..DeviceOptions::default() };
-    Ok(Memory::new(Profile::default(), options)?)
+    Ok(Memory::new(Limits::default(), options)?)
 }
 
 /// What a probe leaves in the model.
@@ -49,6 +54,7 @@ pub(crate) fn left(probe: &Probe, device: &Device) -> Result<Vec<Left>> {
         kernel: KERNEL,
         grid: [probe.grid, 1, 1],
         block: [probe.block, 1, 1],
+        cluster: 1,
         dynamic_shared: probe.shared,
         params: &placed.params,
         budget: u64::MAX,
@@ -85,49 +91,61 @@ pub(crate) fn probes(family: Family, probes: &[Probe], table: &str, device: &Dev
 }
 
 /// A kernel of the validation in the model.
-fn report(
-    case: &Case,
-    folder: &Path,
-    inputs: &mut HashMap<Input, Vec<u8>>,
-    device: &Device,
-) -> Result<Report> {
-    let Case { kernel, n } = *case;
+fn report(case: &Case<'_>, folder: &Path, device: &Device) -> Result<Report> {
     let memory = memory()?;
-    let program = Program::read(&fs::read(folder.join(kernel.name).with_extension("cubin"))?, false)?;
+    let program = Program::read(&fs::read(folder.join(case.name).with_extension("cubin"))?, false)?;
     let loaded = Loaded::new(&program, memory.memory())?;
-    let bytes = inputs.entry(kernel.input).or_insert_with(|| kernel.input.bytes());
-    let input = memory.memory().allocate(bytes.len() as u64)?;
-    memory.memory().write(input, bytes)?;
-    let out = memory.memory().allocate(kernel.bytes(n) as u64)?;
-    let params = kernel.params(input, out, n);
-    let [grid, block] = case.shape();
+    let given = case.give(memory.memory())?;
     let launch = Launch {
-        kernel: kernel.name,
-        grid,
-        block,
-        dynamic_shared: 0,
-        params: &params,
-        budget: u64::MAX,
+        kernel: case.entry,
+        grid: case.grid,
+        block: case.block,
+        cluster: case.cluster.unwrap_or(1),
+        dynamic_shared: case.shared,
+        params: &given.params,
+        budget: BUDGET,
         timed: false,
     };
     Ok(simulate(&loaded, &launch, device, threads())?)
 }
 
-/// All kernels of the validation, beside what Nsight Compute said of them in the same order.
-pub(crate) fn kernels(folder: &Path, profile: &str, device: &Device, only: &[String]) -> Result<String> {
+/// Warp instructions of a launch, at most.
+const BUDGET: u64 = 200_000_000;
+
+/// Which kernels of the validation are run.
+pub(crate) struct Wanted<'w> {
+    /// Only these, if there are any.
+    pub(crate) names: &'w [String],
+    /// Only those that are not kept aside, or only those that are.
+    pub(crate) aside: Option<bool>,
+}
+
+/// The kernels of the validation, beside what Nsight Compute said of them: in the same order, in which some may be missing.
+pub(crate) fn kernels(folder: &Path, profile: &str, device: &Device, wanted: &Wanted<'_>) -> Result<String> {
     let silicon = profiles(profile);
-    let mut inputs = HashMap::new();
-    let mut lines = String::from("kernel,n,metric,gpu,model,error_percent\n");
-    for (case, gpu) in cases().zip(&silicon) {
-        if !only.is_empty() && !only.iter().any(|name| name == case.kernel.name) {
+    let mut from = 0;
+    let mut lines = String::from("kernel,n,aside,metric,gpu,model,error_percent\n");
+    let set = Set::read()?;
+    for case in set.cases()? {
+        let (name, n, aside) = (case.name, case.n, is_aside(case.name));
+        let shape = (Some(case.grid), Some(case.block));
+        let same = |it: &Profile| it.kernel == case.entry && (it.grid, it.block) == shape;
+        let found = silicon[from..].iter().position(same).map(|at| from + at);
+        let Some(found) = found else {
+            writeln!(lines, "{name},{n},{aside},not measured,,,")?;
+            continue;
+        };
+        from = found + 1;
+        let named = wanted.names.is_empty() || wanted.names.iter().any(|it| it == name);
+        if !named || wanted.aside.is_some_and(|wanted| wanted != aside) {
             continue;
         }
         let begun = Instant::now();
-        let name = case.kernel.name;
-        let report = match report(&case, folder, &mut inputs, device) {
+        let report = match report(&case, folder, device) {
             Ok(report) => report,
             Err(error) => {
-                println!("{name} {}: {error:#}", case.n);
+                println!("{name} {n}: {error:#}");
+                writeln!(lines, "{name},{n},{aside},not modelled,,,")?;
                 continue;
             }
         };
@@ -136,16 +154,18 @@ pub(crate) fn kernels(folder: &Path, profile: &str, device: &Device, only: &[Str
             report.metrics(device).into_iter().map(|metric| (metric.name, metric.value)).collect();
         let mut error = 0.0;
         for metric in COMPARED {
-            let (Some(&gpu), Some(&model)) = (gpu.metrics.get(metric), metrics.get(metric)) else { continue };
+            let (Some(&gpu), Some(&model)) = (silicon[found].metrics.get(metric), metrics.get(metric)) else {
+                continue;
+            };
             let percent = if gpu == model { 0.0 } else { 100.0 * (model - gpu) / gpu };
             if metric == COMPARED[0] {
                 error = percent;
             }
-            writeln!(lines, "{name},{},{metric},{gpu},{model},{percent:.1}", case.n)?;
+            writeln!(lines, "{name},{n},{aside},{metric},{gpu},{model},{percent:.1}")?;
         }
         println!(
-            "{name} {}: {} cycles, {error:+.1} %; {speed:.0} warp instructions a second",
-            case.n, report.cycles
+            "{name} {n}: {} cycles, {error:+.1} %; {speed:.0} warp instructions a second",
+            report.cycles
         );
     }
     Ok(lines)

@@ -97,7 +97,7 @@ pub(crate) fn awaited(text: &str) -> String {
 }
 
 /// A store whose operands have been read: where many warps store, that takes longer than a stall count can say.
-fn stored(text: &str) -> String {
+pub(crate) fn stored(text: &str) -> String {
     format!("[B------:R1:W-:-:S02] {text} ;\n[B-1----:R-:W-:Y:S15] NOP ;\n")
 }
 

@@ -59,6 +59,7 @@ pub(super) fn execute(arguments: &Arguments, cubin: &[u8]) -> Result<Exit, Failu
         kernel,
         grid: request.grid.0,
         block,
+        cluster: 1,
         dynamic_shared: request.shared,
         params: &binding.params,
         budget: request.max_instructions.unwrap_or(u64::MAX),
@@ -158,6 +159,7 @@ pub(crate) fn exit_of(kind: &FaultKind) -> Exit {
     match kind {
         FaultKind::NotExecuted(_) => Exit::Unsupported,
         FaultKind::Block(_)
+        | FaultKind::Cluster(_)
         | FaultKind::Shared(_)
         | FaultKind::Address { .. }
         | FaultKind::Misaligned { .. }

@@ -26,6 +26,8 @@ pub(super) struct Code {
 pub(super) struct Shape {
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
+    /// CTAs of a cluster along x; 1 where there are none.
+    pub(super) cluster: u32,
     pub(super) shared: u32,
     /// Warp instructions that it may take.
     pub(super) budget: u64,
@@ -96,6 +98,7 @@ impl Code {
             kernel,
             grid: shape.grid,
             block: shape.block,
+            cluster: shape.cluster,
             dynamic_shared: shape.shared,
             params: &bound.params,
             budget: shape.budget,

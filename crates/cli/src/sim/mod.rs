@@ -83,6 +83,9 @@ struct Launched {
     /// Threads of a CTA: X[,Y[,Z]]
     #[arg(short, long, value_name = "X[,Y[,Z]]")]
     block: Extents,
+    /// CTAs of a cluster, along x
+    #[arg(long, value_name = "CTAS", default_value_t = 1)]
+    cluster: u32,
     /// Bytes of dynamic shared memory
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u32,
@@ -145,6 +148,7 @@ fn one(arguments: &Launched) -> Result<Exit, Failure> {
     let shape = Shape {
         grid: arguments.grid.0,
         block: arguments.block.0,
+        cluster: arguments.cluster,
         shared: arguments.shared,
         budget: arguments.max_instructions,
         waves: arguments.sample,

@@ -71,6 +71,8 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
             _ => return None,
         },
         "ENDCOLLECTIVE" => Action::Leave,
+        "UCGABAR_ARV" => Action::ClusterArrive,
+        "UCGABAR_WAIT" => Action::ClusterWait,
         "YIELD" | "NANOSLEEP" => Action::Yield,
         // Every access is seen by all as soon as it is done.
         "NOP" | "MEMBAR" | "ERRBAR" | "CGAERRBAR" | "CCTL" | "DEPBAR" => Action::Nothing,

@@ -58,7 +58,7 @@ fn size(given: &Given<'_>) -> Option<(u8, bool)> {
     Some(found)
 }
 
-fn address(given: &Given<'_>, at: usize, space: Space) -> Option<Address> {
+pub(super) fn address(given: &Given<'_>, at: usize, space: Space) -> Option<Address> {
     match *given.operands.get(at)? {
         Operand::Address { register, wide, uniform, pair, offset } => {
             // `.E` is an address of 64 bits, which an address without a descriptor does not say again.

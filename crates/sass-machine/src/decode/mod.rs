@@ -1,6 +1,7 @@
 //! A word to what it does, by its text: mnemonic, modifiers, operands. A modifier that no row here knows makes an instruction one
 //! that is not executed.
 
+mod asynchronous;
 mod control;
 mod convert;
 mod float;
@@ -109,6 +110,7 @@ fn action(instruction: &Instruction, text: &str, address: u64) -> Option<Action>
         half::action,
         convert::action,
         memory::action,
+        asynchronous::action,
         together::action,
         predicate::action,
         matrix::action,
@@ -137,7 +139,11 @@ impl Given<'_> {
                 kind != Kind::Flag && (half == Half::Both || matches!(kind, Kind::Packed | Kind::Word))
             }
             Operand::Uniform { .. } | Operand::Immediate(_) | Operand::Constant { .. } => kind != Kind::Flag,
-            Operand::Address { .. } | Operand::Special(_) | Operand::Convergence(_) | Operand::Other => false,
+            Operand::Address { .. }
+            | Operand::Special(_)
+            | Operand::Convergence(_)
+            | Operand::Descriptors(_)
+            | Operand::Other => false,
         };
         fits.then_some(Source { operand, kind })
     }

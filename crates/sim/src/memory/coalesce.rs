@@ -41,7 +41,9 @@ pub(crate) fn lines(touched: &Touched, origin: u64, own: u64, lines: &mut Vec<To
         while at < place + bytes {
             let address = match touched.memory {
                 Memory::Local => own.wrapping_add((at / WORD * LANES as u64 + lane as u64) * WORD),
-                Memory::Global | Memory::Shared | Memory::Constant => at.wrapping_sub(origin),
+                Memory::Global | Memory::Shared | Memory::Cluster | Memory::Constant => {
+                    at.wrapping_sub(origin)
+                }
             };
             let (line, sector) = (address / LINE, address % LINE / SECTOR);
             match lines.iter_mut().rev().find(|touch| touch.line == line) {
@@ -50,7 +52,9 @@ pub(crate) fn lines(touched: &Touched, origin: u64, own: u64, lines: &mut Vec<To
             }
             at += match touched.memory {
                 Memory::Local => WORD,
-                Memory::Global | Memory::Shared | Memory::Constant => SECTOR - address % SECTOR,
+                Memory::Global | Memory::Shared | Memory::Cluster | Memory::Constant => {
+                    SECTOR - address % SECTOR
+                }
             };
         }
     }
@@ -90,7 +94,7 @@ mod tests {
     use super::{Touch, lines, on_one_word, rounds};
     use sass_machine::{Memory, Touched, Way};
 
-    fn touched(memory: Memory, bytes: u8, place: impl Fn(u64) -> u64) -> Touched {
+    fn touched(memory: Memory, bytes: u32, place: impl Fn(u64) -> u64) -> Touched {
         let mut addresses = [0; 32];
         (0..32).for_each(|lane| addresses[lane] = place(lane as u64));
         Touched { way: Way::Load, memory, bytes, lanes: u32::MAX, addresses }

@@ -11,7 +11,7 @@ mod rate;
 use crate::counters::Counters;
 use crate::device::Parameters;
 pub(crate) use cache::LINE;
-use cache::{Cache, SECTOR, SECTORS};
+use cache::{Cache, SECTORS};
 pub(crate) use coalesce::{Touch, lines, on_one_word, rounds};
 pub(crate) use rate::Rate;
 use sass_machine::Way;
@@ -20,9 +20,15 @@ use std::collections::VecDeque;
 /// What the whole device shares.
 pub(crate) struct Shared {
     l2: Cache,
+    /// A slice gives, takes and fills one after the other.
     slices: Vec<Rate>,
-    /// What of a slice's time stores take, atomic operations, and those of several lanes on one word.
-    stores: Vec<Rate>,
+    /// How long it takes a sector, in thousandths of what it takes to give one.
+    taking: u64,
+    /// How long it takes to look up a request, in the same.
+    lookup: u64,
+    /// What SMs whose requests go one way have asked for last.
+    groups: Vec<Cache>,
+    /// What of a slice's time atomic operations take, and those of several lanes on one word.
     atomics: Vec<Rate>,
     same: Vec<Rate>,
     channels: Vec<Rate>,
@@ -35,13 +41,22 @@ pub(crate) struct Shared {
 /// An SM's way to memory.
 pub(crate) struct Private {
     l1: Cache,
+    /// The sectors that were written last: what is written to them again goes along.
+    written: Cache,
+    /// The SMs whose requests go the same way.
+    group: usize,
     tags: Rate,
     data: Rate,
     requests: Rate,
     responses: Rate,
+    /// Lines that copies in bulk ask for.
+    lines: Rate,
     /// When the sectors come that are waited for.
     outstanding: VecDeque<u64>,
     most: usize,
+    /// When reductions are done.
+    reductions: VecDeque<u64>,
+    most_reductions: usize,
 }
 
 /// An access that the unit for memory begins.
@@ -51,6 +66,10 @@ pub(crate) struct Request {
     /// It goes around the L1.
     pub(crate) is_strong: bool,
     pub(crate) is_local: bool,
+    /// What it stores stays in the L1: all of each sector of local memory.
+    pub(crate) stays: bool,
+    /// Cycles for which the L1's banks are busy: as many as words lie in one of them.
+    pub(crate) rounds: u64,
     /// Cycles to a result that the L1 has.
     pub(crate) hit: u64,
     /// Lanes at the word that most are at.
@@ -69,7 +88,9 @@ impl Shared {
         Self {
             l2: Cache::new(of.l2_size, of.l2_ways),
             slices: rates(of.slices, of.slice_rate),
-            stores: rates(of.slices, of.write_rate),
+            lookup: of.slice_rate.saturating_mul(1000) / of.lookup_rate,
+            taking: of.slice_rate.saturating_mul(1000) / of.write_rate,
+            groups: vec![Cache::new(of.group_lines * LINE, of.l2_ways); of.sms.div_ceil(of.group) as usize],
             atomics: rates(of.slices, of.atomic_rate),
             same: rates(of.slices, of.same_rate),
             channels: rates(of.channels, of.channel_rate),
@@ -85,15 +106,39 @@ impl Shared {
         self.channels[channel].serve(now, sectors)
     }
 
-    /// A sector that an SM asks for at a cycle; when it has passed the slice.
-    fn read(&mut self, line: u64, sector: usize, now: u64, counters: &mut Counters) -> u64 {
-        let slice = spread(line, self.slices.len());
-        let served = self.slices[slice].serve(now + self.latency / 2, 1);
+    /// A sector that an SM asks for at a cycle; when it has passed the slice. While it is on its way to another SM of its group, it is not
+    /// asked for again.
+    fn read(
+        &mut self,
+        (line, sector): (u64, usize),
+        extra: u64,
+        now: u64,
+        group: usize,
+        counters: &mut Counters,
+    ) -> u64 {
+        let back = self.latency - self.latency / 2;
+        if let Some(ready) = self.groups[group].find(line, sector).filter(|&ready| ready + back > now) {
+            return ready;
+        }
         counters.l2_read += 1;
-        if let Some(ready) = self.l2.find(line, sector) {
+        let slice = spread(line, self.slices.len());
+        self.slices[slice].serve_parts(now + self.latency / 2, extra);
+        let ready = self.fetch(line, sector, now, counters);
+        self.groups[group].fill(line, sector, ready, false);
+        ready
+    }
+
+    /// When a slice has a sector, and has given it.
+    fn fetch(&mut self, line: u64, sector: usize, now: u64, counters: &mut Counters) -> u64 {
+        let slice = spread(line, self.slices.len());
+        let found = self.l2.find(line, sector);
+        let served = self.slices[slice].serve(now + self.latency / 2, 1);
+        if let Some(ready) = found {
             counters.l2_read_hit += 1;
             return served.max(ready);
         }
+        // What comes from memory has to be taken, too.
+        self.slices[slice].serve_parts(served, self.taking * self.granule as u64);
         // Neighbours come along.
         let first = sector / self.granule * self.granule;
         let ready = self.channel(line, served, self.granule as u64) + self.dram;
@@ -114,8 +159,8 @@ impl Shared {
 
     /// A sector that an SM writes; when it has passed the slice.
     fn write(&mut self, line: u64, sector: usize, now: u64, counters: &mut Counters) -> u64 {
-        let slice = spread(line, self.stores.len());
-        let served = self.stores[slice].serve(now + self.latency / 2, 1);
+        let slice = spread(line, self.slices.len());
+        let served = self.slices[slice].serve_parts(now + self.latency / 2, self.taking);
         counters.l2_write += 1;
         let ready = self.l2.find(line, sector).map_or(served, |ready| served.max(ready));
         self.place(line, sector, ready, true, counters);
@@ -124,7 +169,9 @@ impl Shared {
 
     /// A sector that atomic operations change, so many of them on one word, one after the other.
     fn change(&mut self, line: u64, sector: usize, now: u64, same: u64, counters: &mut Counters) -> u64 {
-        let there = self.read(line, sector, now, counters);
+        let hits = counters.l2_read_hit;
+        let there = self.fetch(line, sector, now, counters);
+        counters.l2_read_hit = hits;
         let slice = spread(line, self.atomics.len());
         let done = self.atomics[slice].serve(there, 1).max(self.same[slice].serve(there, same));
         counters.l2_atomic += 1;
@@ -133,42 +180,81 @@ impl Shared {
     }
 }
 
+/// Waits until one more may be waited for beside those whose ends stand in a row.
+fn room(ends: &mut VecDeque<u64>, most: usize, mut now: u64) -> u64 {
+    while let Some(&first) = ends.front() {
+        if first > now && ends.len() < most {
+            break;
+        }
+        now = now.max(first);
+        ends.pop_front();
+    }
+    now
+}
+
+impl Shared {
+    /// What a request for so many sectors of a line takes a slice more than they do themselves.
+    fn extra(&self, sectors: u8) -> u64 {
+        self.lookup.saturating_sub(1000 * u64::from(sectors.count_ones()))
+    }
+}
+
 impl Private {
     /// An SM whose CTAs leave so many bytes to the L1.
-    pub(crate) fn new(of: &Parameters, l1: u64) -> Self {
+    pub(crate) fn new(of: &Parameters, number: u32, l1: u64) -> Self {
         Self {
             l1: Cache::new(l1, of.l1_ways),
+            written: Cache::new(of.written * LINE, of.l1_ways),
+            group: (u64::from(number) / of.group) as usize,
             tags: Rate::new(of.tags),
-            data: Rate::new(of.l1_width.saturating_mul(1000)),
+            data: Rate::new(of.l1_width.saturating_mul(1000) / LINE),
             requests: Rate::new(of.requests),
             responses: Rate::new(of.responses),
+            lines: Rate::new(of.bulk_rate),
             outstanding: VecDeque::new(),
             most: of.outstanding as usize,
+            reductions: VecDeque::new(),
+            most_reductions: of.reductions as usize,
         }
-    }
-
-    /// Waits until one more sector may be waited for.
-    fn room(&mut self, now: u64) -> u64 {
-        let mut now = now;
-        while let Some(&first) = self.outstanding.front() {
-            if first > now && self.outstanding.len() < self.most {
-                break;
-            }
-            now = now.max(first);
-            self.outstanding.pop_front();
-        }
-        now
     }
 
     /// Asks the L2 for a sector, once there is room for one more; when the question is on its way.
     fn ask(&mut self, begun: &mut u64) -> u64 {
-        *begun = self.room(*begun);
+        *begun = room(&mut self.outstanding, self.most, *begun);
         self.requests.serve(*begun, 1)
     }
 
     /// When a sector is here that the L2 has at a cycle.
     fn answer(&mut self, shared: &Shared, there: u64) -> u64 {
         self.responses.serve(there + shared.latency - shared.latency / 2, 1)
+    }
+
+    /// A copy in bulk between shared memory and lines, which goes around the L1; when the last of them is there.
+    pub(crate) fn bulk(
+        &mut self,
+        shared: &mut Shared,
+        way: Way,
+        touches: &[Touch],
+        now: u64,
+        counters: &mut Counters,
+    ) -> u64 {
+        let mut ends = now;
+        for touch in touches {
+            let asked = self.lines.serve(now, 1);
+            for sector in (0..SECTORS).filter(|sector| touch.sectors >> sector & 1 == 1) {
+                let ready = match way {
+                    Way::Load => {
+                        let there = shared.read((touch.line, sector), 0, asked, self.group, counters);
+                        self.answer(shared, there)
+                    }
+                    Way::Store | Way::Atomic | Way::Reduction => {
+                        shared.write(touch.line, sector, asked, counters)
+                    }
+                };
+                ends = ends.max(ready);
+            }
+        }
+        ends
     }
 
     fn wait_for(&mut self, ready: u64) {
@@ -186,11 +272,11 @@ impl Private {
         now: u64,
         counters: &mut Counters,
     ) -> (u64, u64) {
-        let looked_up = self.tags.serve(now, touches.len() as u64);
-        let sectors: u64 = touches.iter().map(|touch| u64::from(touch.sectors.count_ones())).sum();
-        let mut begun = self.data.serve(now, sectors * SECTOR).max(looked_up);
+        let tagged = self.tags.serve(now, touches.len() as u64);
+        let mut begun = self.data.serve(now, request.rounds).max(tagged);
         let mut ends = begun + request.hit;
         for touch in touches {
+            let mut extra = shared.extra(touch.sectors);
             for sector in (0..SECTORS).filter(|sector| touch.sectors >> sector & 1 == 1) {
                 counters.l1(request.way, request.is_local);
                 let ready = match request.way {
@@ -201,7 +287,9 @@ impl Private {
                             ready
                         } else {
                             let asked = self.ask(&mut begun);
-                            let there = shared.read(touch.line, sector, asked, counters);
+                            let extra = std::mem::take(&mut extra);
+                            let key = (touch.line, sector);
+                            let there = shared.read(key, extra, asked, self.group, counters);
                             let ready = self.answer(shared, there);
                             self.wait_for(ready);
                             if !request.is_strong {
@@ -211,17 +299,31 @@ impl Private {
                         }
                     }
                     Way::Store => {
-                        let asked = self.ask(&mut begun);
-                        let there = shared.write(touch.line, sector, asked, counters);
-                        self.wait_for(there);
-                        there
+                        if request.stays {
+                            self.l1.fill(touch.line, sector, begun, false);
+                        }
+                        if self.written.find(touch.line, sector).is_some() {
+                            begun
+                        } else {
+                            self.written.fill(touch.line, sector, begun, false);
+                            let asked = self.ask(&mut begun);
+                            let there = shared.write(touch.line, sector, asked, counters);
+                            self.wait_for(there);
+                            there
+                        }
                     }
                     Way::Atomic | Way::Reduction => {
+                        if request.way == Way::Reduction {
+                            begun = room(&mut self.reductions, self.most_reductions, begun);
+                        }
                         let asked = self.ask(&mut begun);
                         let there = shared.change(touch.line, sector, asked, request.same, counters);
                         let ready = match request.way {
                             Way::Atomic => self.answer(shared, there),
-                            Way::Load | Way::Store | Way::Reduction => there,
+                            Way::Load | Way::Store | Way::Reduction => {
+                                self.reductions.push_back(there);
+                                there
+                            }
                         };
                         self.wait_for(ready);
                         ready + request.hit

@@ -24,6 +24,13 @@ impl Rate {
         (self.free - 1) / PARTS
     }
 
+    /// Serves something else, which takes as long as so many at another rate, in thousandths of its own.
+    pub(crate) fn serve_parts(&mut self, now: u64, thousandths: u64) -> u64 {
+        let begin = self.free.max(now * PARTS);
+        self.free = begin + self.each * thousandths / 1000;
+        (self.free - 1) / PARTS
+    }
+
     /// The first cycle at which somebody who comes then is served at once.
     pub(crate) fn free(&self) -> u64 {
         self.free / PARTS

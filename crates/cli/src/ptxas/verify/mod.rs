@@ -226,6 +226,7 @@ impl Bench {
             kernel: name,
             grid: inputs.grid,
             block: inputs.block,
+            cluster: 1,
             dynamic_shared: inputs.shared,
             params: &placed.params,
             budget: BUDGET_OF_SASS,

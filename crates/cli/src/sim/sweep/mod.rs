@@ -202,6 +202,7 @@ fn anywhere(fault: &Fault) -> String {
         FaultKind::Address { .. } => "an access to what is no memory".to_owned(),
         FaultKind::Misaligned { .. } => "a misaligned access".to_owned(),
         FaultKind::Block(_)
+        | FaultKind::Cluster(_)
         | FaultKind::Shared(_)
         | FaultKind::Trap
         | FaultKind::Assert(_)

@@ -39,6 +39,8 @@ struct Kernel {
     #[serde(default = "one")]
     grid: String,
     block: String,
+    #[serde(default = "alone")]
+    cluster: u32,
     #[serde(default)]
     shared: u32,
     #[serde(default)]
@@ -51,6 +53,10 @@ struct Kernel {
     arguments: Vec<String>,
     #[serde(default)]
     sizes: BTreeMap<String, Vec<u64>>,
+}
+
+fn alone() -> u32 {
+    1
 }
 
 fn one() -> String {
@@ -177,6 +183,7 @@ impl Plan {
         let shape = Shape {
             grid: extents(&kernel.grid)?,
             block: extents(&kernel.block)?,
+            cluster: kernel.cluster,
             shared: kernel.shared,
             budget: kernel.max_instructions.unwrap_or(u64::MAX),
             waves: kernel.sample,

@@ -1,0 +1,164 @@
+//! Copies that go on beside the threads, the objects in shared memory that tell when they are done, products of warpgroups.
+
+use super::memory::address;
+use super::{Given, NOTHING};
+use crate::operand::Operand;
+use crate::registers::URZ;
+use crate::step::{Access, Action, Bulk, Count, GroupProduct, Kind, Phase, Place, Source, Space};
+use numerics::rounding::Mode;
+use numerics::tensor::{Accumulator, BitOperation, Config, Operand as Elements, Unit};
+
+pub(super) fn action(given: &Given<'_>) -> Option<Action> {
+    match (given.opcode, &given.modifiers[..]) {
+        ("LDGSTS", _) => copy(given),
+        ("SYNCS", ["EXCH", "64"]) => begin(given),
+        ("SYNCS", ["CCTL", "IV"]) => Some(Action::Nothing),
+        ("SYNCS", ["ARRIVE", "TRANS64", rest @ ..]) => arrive(given, rest),
+        ("SYNCS", ["PHASECHK", "TRANS64", rest @ ..]) => check(given, rest),
+        ("UBLKCP", [to, from]) => bulk(given, to, from),
+        // A product is done with its instruction, and so is a copy; what waits for a copy is told by its object.
+        ("WARPGROUP", ["ARRIVE"] | ["DEPBAR", "LE"]) => Some(Action::Nothing),
+        ("LDGDEPBAR" | "UTMACMDFLUSH" | "FENCE", _) => Some(Action::Nothing),
+        ("HGMMA", [shape, rest @ ..]) => product(given, shape, rest),
+        _ => None,
+    }
+}
+
+/// `LDGSTS.E[.BYPASS][.LTC128B].128 [to], desc[..][from], !flag`: zeros where the flag does not hold.
+fn copy(given: &Given<'_>) -> Option<Action> {
+    given.only(&["E", "BYPASS", "LTC64B", "LTC128B", "LTC256B", "64", "128"])?;
+    let bytes = if given.has("128") {
+        16
+    } else if given.has("64") {
+        8
+    } else {
+        4
+    };
+    let flag = match given.operands.len() {
+        2 => None,
+        3 => Some(given.source(2, Kind::Flag)?),
+        _ => return None,
+    };
+    Some(Action::Access(Access::Copy {
+        to: address(given, 0, Space::Shared)?,
+        from: address(given, 1, Space::Global)?,
+        bytes,
+        flag,
+    }))
+}
+
+/// `SYNCS.EXCH.64 URZ, [at], value`: an object begins.
+fn begin(given: &Given<'_>) -> Option<Action> {
+    let [Operand::Uniform { number: URZ, .. }, _, _] = given.operands[..] else { return None };
+    Some(Action::Access(Access::Store {
+        from: given.source(2, Kind::Wide)?,
+        second: None,
+        address: address(given, 1, Space::Shared)?,
+        bytes: 8,
+    }))
+}
+
+/// `SYNCS.ARRIVE.TRANS64[.RED][.OPTOUT].AxTy d, [at], count`; without `AxTy` one arrives, and `count` bytes are expected.
+fn arrive(given: &Given<'_>, rest: &[&str]) -> Option<Action> {
+    let (mut arrivals, mut transactions, mut leave) = (Count::One, Count::Given, false);
+    for modifier in rest {
+        match *modifier {
+            "RED" => {}
+            "OPTOUT" => leave = true,
+            "A1T0" => (arrivals, transactions) = (Count::One, Count::None),
+            "ART0" => (arrivals, transactions) = (Count::Given, Count::None),
+            "A0TR" => (arrivals, transactions) = (Count::None, Count::Given),
+            "A0TX" => (arrivals, transactions) = (Count::None, Count::Done),
+            "A0T1" => (arrivals, transactions) = (Count::None, Count::One),
+            _ => return None,
+        }
+    }
+    Some(Action::Phase(Phase::Arrive {
+        to: given.register(0)?,
+        address: address(given, 1, Space::Shared)?,
+        arrivals,
+        transactions,
+        count: given.source(2, Kind::Word)?,
+        leave,
+    }))
+}
+
+/// `SYNCS.PHASECHK.TRANS64[.TRYWAIT] p, [at], phase`.
+fn check(given: &Given<'_>, rest: &[&str]) -> Option<Action> {
+    let waits = match rest {
+        ["TRYWAIT"] => true,
+        [] => false,
+        _ => return None,
+    };
+    let Place::Predicate(flag) = given.flag(0)? else { return None };
+    Some(Action::Phase(Phase::Check {
+        flag,
+        address: address(given, 1, Space::Shared)?,
+        phase: given.source(2, Kind::Word)?,
+        waits,
+    }))
+}
+
+/// `UBLKCP.S.G [to], [from], size`, `UBLKCP.G.S [to], [from], size`, all of them uniform registers: behind that of the place in shared memory
+/// stands its object's.
+fn bulk(given: &Given<'_>, to: &str, from: &str) -> Option<Action> {
+    let uniform = |at: usize| match *given.operands.get(at)? {
+        Operand::Address { uniform, offset: 0, .. } | Operand::Uniform { number: uniform, .. } => {
+            Some(uniform)
+        }
+        _ => None,
+    };
+    let (to_shared, shared, global) = match (to, from) {
+        ("S", "G") => (true, uniform(0)?, uniform(1)?),
+        ("G", "S") => (false, uniform(1)?, uniform(0)?),
+        _ => return None,
+    };
+    (given.operands.len() == 3).then_some(())?;
+    Some(Action::Bulk(Bulk { to_shared, shared, global, size: uniform(2)? }))
+}
+
+/// `HGMMA.64xNx16.type[.type] d, [a,] gdesc[UR], c, scale, gsb0`.
+fn product(given: &Given<'_>, shape: &str, rest: &[&str]) -> Option<Action> {
+    let (sum, factor) = match rest {
+        ["F32"] => (Accumulator::F32, Elements::F16),
+        ["F16"] => (Accumulator::F16, Elements::F16),
+        ["F32", "BF16"] => (Accumulator::F32, Elements::Bf16),
+        _ => return None,
+    };
+    let columns: usize = shape.strip_prefix("64x")?.strip_suffix("x16")?.parse().ok()?;
+    (columns.is_multiple_of(8) && (8..=256).contains(&columns)).then_some(())?;
+    let plain = |operand: &Operand| match *operand {
+        Operand::Register { number, sign, .. } if sign == crate::operand::Sign::default() => Some(number),
+        _ => None,
+    };
+    // The product's own scoreboard stands last.
+    let (to, a, descriptors, c, scale) = match &given.operands[..] {
+        [to, Operand::Descriptors(at), c, Operand::UniformPredicate { .. }, Operand::Other] => {
+            (to, None, *at, c, 3)
+        }
+        [to, a, Operand::Descriptors(at), c, Operand::UniformPredicate { .. }, Operand::Other] => {
+            (to, Some(plain(a)?), *at, c, 4)
+        }
+        _ => return None,
+    };
+    let config = Config {
+        a: factor,
+        b: factor,
+        c: sum,
+        d: sum,
+        unit: Unit::Wgmma,
+        satfinite: false,
+        rounding: Mode::NearestEven,
+        bits: BitOperation::And,
+    };
+    Some(Action::Group(GroupProduct {
+        config,
+        columns,
+        k: 16,
+        to: plain(to)?,
+        a,
+        c: plain(c)?,
+        descriptors,
+        scale: Source { operand: given.operands[scale], ..Source { kind: Kind::Flag, ..NOTHING } },
+    }))
+}

@@ -1,0 +1,113 @@
+//! Products of a warpgroup, of which each warp computes sixteen rows: D = A * B + C, with B, and A or not, in shared memory (PTX ISA,
+//! "Asynchronous Warpgroup Level Matrix Instructions").
+
+use crate::fault::FaultKind;
+use crate::product::factor;
+use crate::registers::{LANES, RZ, Registers};
+use crate::step::GroupProduct;
+use numerics::tensor::{Accumulator, Element, dot};
+
+/// Rows of a warp.
+const ROWS: usize = 16;
+/// Bytes of a row of one of the matrices of eight rows that a factor is put together from.
+const CHUNK: u64 = 16;
+
+/// How a factor lies in shared memory, by its descriptor ("Matrix Descriptor Format"): k is along rows.
+struct Layout {
+    start: u64,
+    leading: u64,
+    stride: u64,
+    offset: u64,
+    /// Bytes of a row that lie in a row: more than one chunk where chunks change places.
+    width: u64,
+}
+
+impl Layout {
+    fn new(bits: u64) -> Self {
+        let bytes = |low: u32| (bits >> low & 0x3fff) * 16;
+        let width = match bits >> 62 {
+            0 => CHUNK,
+            1 => 128,
+            2 => 64,
+            _ => 32,
+        };
+        Self { start: bytes(0), leading: bytes(16), stride: bytes(32), offset: bits >> 49 & 7, width }
+    }
+
+    /// Where byte `along` of a row is.
+    fn place(&self, row: u64, along: u64) -> usize {
+        let inside = row / 8 * self.stride + row % 8 * self.width + along % self.width;
+        let at = self.start + inside + along / self.width * self.leading;
+        let pattern = (at >> 7).wrapping_sub(self.offset) & (self.width / CHUNK - 1);
+        (at ^ pattern << 4) as usize
+    }
+}
+
+/// The elements of rows of a factor in shared memory.
+fn in_shared(
+    shared: &[u8],
+    descriptor: u64,
+    product: &GroupProduct,
+    (first, count): (usize, usize),
+) -> Result<Vec<Element>, FaultKind> {
+    let layout = Layout::new(descriptor);
+    let size = product.config.a.bits() as usize / 8;
+    let mut elements = Vec::with_capacity(count * product.k);
+    for row in first..first + count {
+        for along in 0..product.k {
+            let at = layout.place(row as u64, (along * size) as u64);
+            let outside = || FaultKind::Address { space: "shared", address: at as u64, bytes: size as u32 };
+            let bytes = shared.get(at..).and_then(|rest| rest.get(..size)).ok_or_else(outside)?;
+            let value = bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
+            elements.push(product.config.a.decode(value));
+        }
+    }
+    Ok(elements)
+}
+
+/// Carries out a warp's part; all of its lanes take part.
+pub(crate) fn perform(
+    registers: &mut Registers,
+    shared: &[u8],
+    warp: u32,
+    product: &GroupProduct,
+) -> Result<(), FaultKind> {
+    let GroupProduct { config, columns: width, k, to, a, c, descriptors, scale } = product;
+    let descriptor = |at: u8| registers.uniform_pair(descriptors.saturating_add(at));
+    let rows = match a {
+        Some(a) => factor(registers, *a, config.a, ROWS, *k),
+        None => in_shared(shared, descriptor(0), product, (warp as usize % 4 * ROWS, ROWS))?,
+    };
+    let columns = in_shared(shared, descriptor(2), product, (0, *width))?;
+    let is_added = registers.flags(scale) != 0;
+    let packed = config.d == Accumulator::F16;
+    for tile in 0..width / 8 {
+        let count = if packed { 2 } else { 4 };
+        for register in 0..count {
+            let number = |first: u8| {
+                if first == RZ { RZ } else { first.saturating_add((tile * count + register) as u8) }
+            };
+            let sums = if is_added { *registers.plane(number(*c)) } else { [0; LANES] };
+            let mut words = [0; LANES];
+            for lane in 0..LANES {
+                let one = |row: usize, column: usize, sum: u32| {
+                    let row = &rows[row * k..(row + 1) * k];
+                    let column = &columns[(tile * 8 + column) * k..(tile * 8 + column + 1) * k];
+                    dot(config, row, column, u64::from(sum)) as u32
+                };
+                let column = lane % 4 * 2;
+                words[lane] = if packed {
+                    let row = lane / 4 + 8 * register;
+                    one(row, column, sums[lane] & 0xffff) & 0xffff
+                        | one(row, column + 1, sums[lane] >> 16) << 16
+                } else {
+                    one(lane / 4 + 8 * (register / 2), column + register % 2, sums[lane])
+                };
+            }
+            for (lane, &word) in words.iter().enumerate() {
+                registers.set_word(number(*to), lane, word);
+            }
+        }
+    }
+    Ok(())
+}
