@@ -250,6 +250,9 @@ pub struct Body {
     pub tables: Vec<Table>,
     /// `.loc` directives that precede an instruction: [`Instruction::loc`] indexes here.
     pub locs: Vec<Loc>,
+    /// Where `.pragma "nounroll"` stands: a loop whose first block has such an instruction stays as it is. One that is said of the
+    /// function or the module is there at every label.
+    pub nounroll: Vec<u32>,
 }
 
 impl Body {

@@ -266,6 +266,8 @@ pub struct Code {
     externs: BTreeSet<String>,
     /// What [`push`](Code::push) writes instructions for.
     origin: Option<Origin>,
+    /// No temporary becomes the register that it is copied to.
+    apart: bool,
 }
 
 impl Code {
@@ -358,6 +360,11 @@ impl Code {
         }));
     }
 
+    /// From now on what is computed into a temporary stays there, or not. Says how it was before.
+    pub fn writes_apart(&mut self, apart: bool) -> bool {
+        std::mem::replace(&mut self.apart, apart)
+    }
+
     /// Lets the last instruction write `to` in place of the temporary `from`, if it is what writes all of that.
     pub fn retarget(&mut self, from: Reg, to: Reg, guard: Option<(Reg, bool)>) -> bool {
         let whole = |class| match class {
@@ -368,7 +375,7 @@ impl Code {
         let same = info.class == self.registers[to.0 as usize].class;
         let Some(Line::Instruction(last)) = self.lines.last_mut() else { return false };
         let unguarded = last.guard.is_none();
-        if !same || !info.temporary || !(last.guard == guard || unguarded) {
+        if self.apart || !same || !info.temporary || !(last.guard == guard || unguarded) {
             return false;
         }
         let writes = |operand: &Operand| operand.register() == Some((from, 0, whole(info.class)));

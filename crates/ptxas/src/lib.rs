@@ -20,6 +20,7 @@ mod registers;
 pub mod schedule;
 mod select;
 mod spill;
+mod unroll;
 mod verify;
 
 use allocate::Shortage;
@@ -265,8 +266,16 @@ fn kernel(module: &Module, id: FuncId, options: Options) -> Result<emit::Kernel<
     let waits = options.level == Level::Overlapped && optimise::may_wait(module, id);
     // Predicates first where they are fastest; in general registers if there are too many.
     // Values that are computed once live longer: the last attempt computes them where they are needed.
-    for (spread, sharing) in [(false, true), (true, true), (true, false)] {
-        let mut selected = select::select(module, &layout, id, spread)?;
+    // Unrolled loops come before both, where nothing is spilled for them.
+    let optimises = options.level == Level::Overlapped;
+    let attempts = [(true, false, true), (false, false, true), (false, true, true), (false, true, false)];
+    let mut has_unrolled = true;
+    for (unrolls, spread, sharing) in attempts {
+        if unrolls && !optimises || !(unrolls || spread || has_unrolled) {
+            continue;
+        }
+        let mut selected = select::select(module, &layout, id, select::Choices { spread, unrolls })?;
+        has_unrolled = selected.has_unrolled;
         if options.level == Level::Overlapped {
             // What calls for real is only tidied: routines are called from several places, others name registers of the hardware.
             match sharing && !selected.code.has_calls() {
@@ -282,6 +291,8 @@ fn kernel(module: &Module, id: FuncId, options: Options) -> Result<emit::Kernel<
             return Err(refuse(codes::RESOURCES, what));
         }
         let (allocation, spilled) = match given {
+            Ok((_, spilled)) if has_unrolled && spilled != Traffic::default() => continue,
+            Err(_) if has_unrolled => continue,
             Ok(given) => given,
             Err(Shortage::Predicates) if !spread => continue,
             Err(Shortage::Predicates) if sharing && options.level == Level::Overlapped => continue,

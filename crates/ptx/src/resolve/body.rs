@@ -72,12 +72,22 @@ impl Resolver<'_> {
                 StatementKind::BlockEnd => self.scopes.end(),
                 StatementKind::Variable(id) => self.local_variable(*id, function),
                 StatementKind::Loc(id) => self.loc(*id),
-                StatementKind::Pragma(_) => {}
+                StatementKind::Pragma(strings) => {
+                    if self.is_nounroll(strings) {
+                        let here = self.body.body.instructions.len() as u32;
+                        self.body.body.nounroll.push(here);
+                    }
+                }
                 StatementKind::Prototype(id) => self.prototype(*id),
                 StatementKind::Targets(id) => self.targets(*id),
             }
         }
         std::mem::take(&mut self.body.body)
+    }
+
+    /// Whether a pragma keeps loops from being unrolled.
+    pub(super) fn is_nounroll(&self, strings: &[ast::Spanned<ast::Name>]) -> bool {
+        strings.iter().any(|string| self.ast.text(string.value) == "nounroll")
     }
 
     /// The labels of each block, in the order in which the blocks begin: a branch may come before its label.

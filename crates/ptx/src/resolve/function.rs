@@ -51,7 +51,11 @@ impl Resolver<'_> {
         let (bounds, noreturn) = self.function_directives(function);
         let body = function.body.map(|body| {
             self.set_directions(&returns, &params);
-            self.statements(body, func)
+            let mut body = self.statements(body, func);
+            if self.never_unrolls(function) {
+                body.nounroll.extend(body.labels.iter().map(|label| label.target));
+            }
+            body
         });
         self.scopes.end();
         self.set_directions(&[], &[]);
@@ -90,6 +94,19 @@ impl Resolver<'_> {
             span: function.name.span,
         };
         self.signatures[func.index()] = signature;
+    }
+
+    /// Whether a pragma of the function or the module keeps all loops from being unrolled.
+    fn never_unrolls(&self, function: &ast::Function) -> bool {
+        let of_function = function.directives.iter().any(|directive| match &directive.value {
+            ast::FunctionDirectiveKind::Pragma(strings) => self.is_nounroll(strings),
+            _ => false,
+        });
+        of_function
+            || self.ast.items.iter().any(|item| match &item.value {
+                ast::ItemKind::Pragma(strings) => self.is_nounroll(strings),
+                _ => false,
+            })
     }
 
     fn check_function(&mut self, function: &ast::Function) {

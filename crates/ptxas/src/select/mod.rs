@@ -24,6 +24,7 @@ mod meet;
 mod memory;
 mod nibbles;
 mod policy;
+mod repeat;
 mod routine;
 mod special;
 mod tensormap;
@@ -34,6 +35,7 @@ mod wmma;
 
 use crate::code::{Class, Code, Label, Operand, Reg};
 use crate::layout::Layout;
+use crate::unroll::{self, Unrolled};
 use debug_info::Origin;
 use ir::operand::{Def, Predicate, Value};
 use ir::{Instruction, Op};
@@ -72,6 +74,9 @@ pub(crate) struct Select<'a> {
     refused: Vec<Diagnostic>,
     /// PTX's predicates live in general registers, as there are more than seven.
     spread: bool,
+    /// Loops may be unrolled; whether some were.
+    unrolls: bool,
+    has_unrolled: bool,
     guard: Option<(Reg, bool)>,
     /// The functions that are called for real.
     routines: Routines,
@@ -99,11 +104,21 @@ struct Function<'a> {
     end: Option<Label>,
     /// The carry of `add.cc` and its kind.
     carry: Option<Reg>,
+    /// Loops that are unrolled, by their first instruction.
+    unrolled: HashMap<u32, Rc<Unrolled>>,
 }
 
 impl<'a> Function<'a> {
     fn new(function: Rc<ir::Function<'a>>, locals: HashMap<VarId, u64>, end: Option<Label>) -> Self {
-        Self { function, registers: HashMap::new(), labels: HashMap::new(), locals, end, carry: None }
+        Self {
+            function,
+            registers: HashMap::new(),
+            labels: HashMap::new(),
+            locals,
+            end,
+            carry: None,
+            unrolled: HashMap::new(),
+        }
     }
 }
 
@@ -116,6 +131,17 @@ pub(crate) struct Selected {
     pub(crate) handed_over: u64,
     /// More is taken from the stack as the kernel runs.
     pub(crate) is_open: bool,
+    /// Loops were unrolled.
+    pub(crate) has_unrolled: bool,
+}
+
+/// What may be done otherwise.
+#[derive(Clone, Copy)]
+pub(crate) struct Choices {
+    /// PTX's predicates live in general registers.
+    pub(crate) spread: bool,
+    /// Loops are unrolled.
+    pub(crate) unrolls: bool,
 }
 
 /// Selects a kernel.
@@ -123,7 +149,7 @@ pub(crate) fn select<'a>(
     module: &'a Module,
     layout: &'a Layout,
     id: FuncId,
-    spread: bool,
+    Choices { spread, unrolls }: Choices,
 ) -> Result<Selected, Vec<Diagnostic>> {
     let Some(function) = ir::Function::lower(module, id) else {
         return Err(vec![]);
@@ -137,6 +163,8 @@ pub(crate) fn select<'a>(
         frame: 0,
         refused,
         spread,
+        unrolls,
+        has_unrolled: false,
         guard: None,
         routines: Routines::default(),
         handed_over: 0,
@@ -156,7 +184,8 @@ pub(crate) fn select<'a>(
         return Err(select.refused);
     }
     let is_open = select.top.is_some() || select.code.has_routines();
-    Ok(Selected { code: select.code, frames, handed_over: select.handed_over, is_open })
+    let has_unrolled = select.has_unrolled;
+    Ok(Selected { code: select.code, frames, handed_over: select.handed_over, is_open, has_unrolled })
 }
 
 impl<'a> Select<'a> {
@@ -187,10 +216,16 @@ impl<'a> Select<'a> {
         for (index, label) in function.body.labels.iter().enumerate() {
             labels.entry(label.target).or_default().push(LabelId(index as u32));
         }
+        if self.unrolls {
+            self.at.unrolled =
+                unroll::plan(&function).into_iter().map(|(at, it)| (at, Rc::new(it))).collect();
+            self.has_unrolled |= !self.at.unrolled.is_empty();
+        }
         let count = function.instructions.len() as u32;
         // Of a function that is inlined, its call's is what stands around it.
         let around = self.code.is_for(None);
-        for index in 0..=count {
+        let mut index = 0;
+        loop {
             for &label in labels.get(&index).into_iter().flatten() {
                 let label = self.label(label);
                 self.code.place(label);
@@ -204,19 +239,34 @@ impl<'a> Select<'a> {
                 self.refused.push(Diagnostic::error(crate::codes::RESOURCES, span, text));
                 break;
             }
-            self.code.is_for(Some(Origin { function: function.id, instruction: index }));
-            let opcode = self.module.opcode(&function.body.instructions[index as usize]);
-            self.apart = opcode.data().mnemonic == Mnemonic::Barrier;
-            let selected = match &function.instructions[index as usize] {
-                Ok(instruction) => self.instruction(instruction),
-                Err(why) => Err(why.clone()),
-            };
-            if let Err(why) = selected {
-                self.refuse(index, why);
+            match self.at.unrolled.get(&index).map(Rc::clone) {
+                Some(unrolled) => {
+                    self.repeat(&unrolled);
+                    index = unrolled.end;
+                }
+                None => {
+                    self.instruction_at(index);
+                    index += 1;
+                }
             }
         }
         self.leave(None);
         self.code.is_for(around);
+    }
+
+    /// An instruction of the current function.
+    fn instruction_at(&mut self, index: u32) {
+        let function = Rc::clone(&self.at.function);
+        self.code.is_for(Some(Origin { function: function.id, instruction: index }));
+        let opcode = self.module.opcode(&function.body.instructions[index as usize]);
+        self.apart = opcode.data().mnemonic == Mnemonic::Barrier;
+        let selected = match &function.instructions[index as usize] {
+            Ok(instruction) => self.instruction(instruction),
+            Err(why) => Err(why.clone()),
+        };
+        if let Err(why) = selected {
+            self.refuse(index, why);
+        }
     }
 
     fn refuse(&mut self, index: u32, why: Refusal) {
