@@ -23,6 +23,8 @@ const MORE: i32 = 6;
 const OTHERS: u32 = RESERVED + 2;
 /// One warp less for a scheduler is worth this part of a cost.
 const WAVE: u32 = 32;
+/// Warps of a scheduler that share its time, at most: grids seldom fill a device, nor do all warps wait at different places.
+const USUAL: u32 = 4;
 /// Schedulers of an SM.
 const SCHEDULERS: u32 = 4;
 /// The same of predicates.
@@ -234,7 +236,7 @@ impl Region {
     /// that all wait. Fewer warps cost something beyond that, as a grid may need another wave.
     fn cost(&self, order: &[usize], registers: i32) -> u32 {
         let warps = (warps_together(registers as u32 + OTHERS) / SCHEDULERS).max(1);
-        let cost = order.len() as u32 + self.cycles(order) / warps;
+        let cost = order.len() as u32 + self.cycles(order) / warps.min(USUAL);
         cost + cost * (WARPS / SCHEDULERS - warps) / WAVE
     }
 
