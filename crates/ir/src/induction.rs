@@ -156,7 +156,9 @@ impl<'s, 'a> Inductions<'s, 'a> {
     /// Whether a block of a loop leads out of it or to a latch that does nothing but go back.
     fn leads_back(&self, of: &Loop, from: crate::BlockId) -> bool {
         let is_empty = |latch: &crate::BlockId| self.ssa.blocks[latch.index()].instructions.len() == 1;
-        of.latches.iter().all(|latch| is_empty(latch) && self.ssa.cfg.blocks[latch.index()].predecessors == [from])
+        of.latches
+            .iter()
+            .all(|latch| is_empty(latch) && self.ssa.cfg.blocks[latch.index()].predecessors == [from])
     }
 
     /// How often the header of a loop runs each time the loop is entered, if that is known: the loop has one exit, at its

@@ -123,7 +123,8 @@ fn known(size: u32, rounds: u64) -> Option<Rounds> {
     if rounds <= MOST_ROUNDS && size * rounds as u32 <= MOST {
         return Some(Rounds::All(rounds as u32));
     }
-    let whole = [4, 3, 2].into_iter().find(|&group| rounds.is_multiple_of(group) && size * group as u32 <= MOST);
+    let whole =
+        [4, 3, 2].into_iter().find(|&group| rounds.is_multiple_of(group) && size * group as u32 <= MOST);
     if let Some(group) = whole {
         return Some(Rounds::Known(0, group as u32));
     }

@@ -113,7 +113,15 @@ struct Function<'a> {
 
 impl<'a> Function<'a> {
     fn new(function: Rc<ir::Function<'a>>, locals: HashMap<VarId, u64>, end: Option<Label>) -> Self {
-        Self { function, registers: HashMap::new(), labels: HashMap::new(), locals, end, carry: None, unrolled: HashMap::new() }
+        Self {
+            function,
+            registers: HashMap::new(),
+            labels: HashMap::new(),
+            locals,
+            end,
+            carry: None,
+            unrolled: HashMap::new(),
+        }
     }
 }
 
@@ -212,7 +220,8 @@ impl<'a> Select<'a> {
             labels.entry(label.target).or_default().push(LabelId(index as u32));
         }
         if self.unrolls {
-            self.at.unrolled = unroll::plan(&function).into_iter().map(|(at, it)| (at, Rc::new(it))).collect();
+            self.at.unrolled =
+                unroll::plan(&function).into_iter().map(|(at, it)| (at, Rc::new(it))).collect();
             self.has_unrolled |= !self.at.unrolled.is_empty();
         }
         let count = function.instructions.len() as u32;

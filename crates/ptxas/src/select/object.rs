@@ -5,9 +5,9 @@ use super::{Done, Select};
 use crate::code::{Class, Operand, Reg};
 use ir::Op;
 use ir::instruction::{self as i, SuqQuery, TxqQuery};
-use ir::operand::{AddressBase, Def, Space, Value};
-use ptx::module::RegId;
-use ptx::types::ScalarType;
+use ir::operand::{Def, Space, Value};
+use ptx::module::{AddressBase, RegId};
+use ptx::types::{ScalarType, StateSpace};
 
 /// The uniform register that has the handle.
 pub(super) const HANDLE: &str = "UR6";
@@ -27,11 +27,17 @@ impl Select<'_> {
     }
 
     /// An instruction under the guard that takes a handle, which its operands name as [`HANDLE`]. What it writes are no temporaries.
-    pub(super) fn with_handle(&mut self, handle: &Value, name: &str, written: Vec<Operand>, read: Vec<Operand>) -> Done {
+    pub(super) fn with_handle(
+        &mut self,
+        handle: &Value,
+        name: &str,
+        written: Vec<Operand>,
+        read: Vec<Operand>,
+    ) -> Done {
         let word = match handle {
             Value::Register(_) | Value::Constant(_) => Operand::part(self.double(handle)?, 0),
             Value::Special { .. } | Value::Symbol { .. } | Value::Unused => {
-                return Err("of a variable".to_owned());
+                return Err("the handle of a variable".to_owned());
             }
         };
         let uniform = |name: &str| Operand::Text(name.to_owned());
@@ -71,9 +77,9 @@ impl Select<'_> {
             match self.only_definition(register) {
                 Some(Op::Mov(i::Mov { a, .. })) => value = *a,
                 Some(Op::Ld(load)) => {
-                    let named = matches!(load.a.base, AddressBase::Variable(_));
-                    let of_kernel = self.inlined.len() == 1 || load.a.space == Space::ParamEntry;
-                    return named && of_kernel && matches!(load.a.space, Space::Param | Space::ParamEntry);
+                    let AddressBase::Variable(id) = load.a.base else { return false };
+                    let is_parameter = matches!(load.a.space, Space::Param | Space::ParamEntry);
+                    return is_parameter && self.module.variables[id.index()].space == StateSpace::ParamEntry;
                 }
                 _ => return false,
             }
@@ -85,7 +91,8 @@ impl Select<'_> {
     fn only_definition(&self, register: RegId) -> Option<&Op> {
         let writes = |instruction: &&ir::Instruction| {
             let mut found = false;
-            instruction.registers(&mut |written, access| found |= written == register && access != ir::Access::Read);
+            instruction
+                .registers(&mut |written, access| found |= written == register && access != ir::Access::Read);
             found
         };
         let mut all = self.at.function.instructions.iter().flatten().filter(writes);
@@ -145,12 +152,11 @@ impl Select<'_> {
     /// What a handle is of, its highest bits say.
     fn is_of_type(&mut self, op: &i::Istypep) -> Done {
         let bit = match op.ty {
-            ScalarType::Texref => 0x2000_0000,
-            ScalarType::Samplerref => 0x4000_0000,
-            ScalarType::Surfref => 0x8000_0000,
+            ScalarType::TexRef => 0x2000_0000,
+            ScalarType::SamplerRef => 0x4000_0000,
+            ScalarType::SurfRef => 0x8000_0000,
             _ => return Err("of this type".to_owned()),
         };
-        let Value::Register(_) = op.a else { return Err("of a variable".to_owned()) };
         let handle = self.double(&op.a)?;
         let found = self.lop(Operand::part(handle, 1), Operand::number(bit), 0xc0);
         let flag = self.compare("ISETP.NE.U32.AND", Operand::low(found), Operand::zero());

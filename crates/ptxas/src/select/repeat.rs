@@ -166,7 +166,13 @@ impl Select<'_> {
     ///
     /// The counter only comes nearer to its bound. While it has not reached that, the distance is what the difference is as an unsigned
     /// number, which the rounds are compared with.
-    fn enough(&mut self, bound: &Bound, rounds: u32, ahead: bool, again: Option<(Reg, bool)>) -> Result<Reg, Refusal> {
+    fn enough(
+        &mut self,
+        bound: &Bound,
+        rounds: u32,
+        ahead: bool,
+        again: Option<(Reg, bool)>,
+    ) -> Result<Reg, Refusal> {
         use SetIntCmp::{Eq, Ge, Gt, Hi, Hs, Le, Lo, Ls, Lt, Ne};
         let is_wide = bound.ty.bits() == 64;
         let (name, strict) = match bound.cmp {
@@ -191,7 +197,10 @@ impl Select<'_> {
             }
             let with = match again {
                 Some((reg, not)) => Operand::Predicate(reg, not),
-                None => Operand::Predicate(self.compare64(name, signed, at, to, Operand::always(false), "AND").0, false),
+                None => Operand::Predicate(
+                    self.compare64(name, signed, at, to, Operand::always(false), "AND").0,
+                    false,
+                ),
             };
             let (near, beyond) = if bound.step > 0 { (at, to) } else { (to, at) };
             let difference = self.sum64(beyond, near, true);
@@ -206,14 +215,22 @@ impl Select<'_> {
         let kind = if signed { "" } else { ".U32" };
         let with = match again {
             Some((reg, not)) => Operand::Predicate(reg, not),
-            None => Operand::Predicate(self.compare(&format!("ISETP.{name}{kind}.AND"), at.clone(), to.clone()), false),
+            None => Operand::Predicate(
+                self.compare(&format!("ISETP.{name}{kind}.AND"), at.clone(), to.clone()),
+                false,
+            ),
         };
         let (near, beyond) = if bound.step > 0 { (at, to) } else { (to, at) };
         let difference = self.add(beyond, near.signed("-"));
         let distance = self.constant(distance as u32);
         let flag = self.flag();
         let written = vec![Operand::Predicate(flag, false), Operand::always(false)];
-        self.code.push(None, format!("ISETP.{far}.U32.AND"), written, vec![Operand::low(difference), distance, with]);
+        self.code.push(
+            None,
+            format!("ISETP.{far}.U32.AND"),
+            written,
+            vec![Operand::low(difference), distance, with],
+        );
         Ok(flag)
     }
 

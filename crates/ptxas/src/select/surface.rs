@@ -4,7 +4,7 @@ use super::object::HANDLE;
 use super::{Done, Refusal, Select};
 use crate::code::Operand;
 use ir::Op;
-use ir::instruction::{Clamp, StCop, SuldCop, SuldGeom, Suld, Sured, SuredGeom, SuredOp, Sust, SustComp};
+use ir::instruction::{Clamp, StCop, Suld, SuldCop, SuldGeom, Sured, SuredGeom, SuredOp, Sust, SustComp};
 use ir::operand::Lookup;
 use ptx::types::ScalarType;
 
@@ -57,8 +57,7 @@ impl Select<'_> {
             Some(SuldCop::Cs) => (".EF", ".STRONG.SM"),
             Some(SuldCop::Cg | SuldCop::Cv) => ("", ".STRONG.SYS"),
         };
-        let name =
-            format!("SULD.D.BA.{}{early}{}{order}{}", axes(op.geom), size(bytes)?, beyond(op.clamp));
+        let name = format!("SULD.D.BA.{}{early}{}{order}{}", axes(op.geom), size(bytes)?, beyond(op.clamp));
         let at = self.place_on_surface(op.geom, &op.a)?;
         let words = bytes.div_ceil(4) as u8;
         let texel = self.results_of_object(words);
@@ -160,8 +159,7 @@ impl Select<'_> {
             (SustComp::P, _) if compares => ("", ".SD32"),
             (SustComp::P, _) => ("", ""),
         };
-        let name =
-            format!("SURED.D{address}.{}.{what}{kind}.STRONG.SYS{}", axes(geometry), beyond(op.clamp));
+        let name = format!("SURED.D{address}.{}.{what}{kind}.STRONG.SYS{}", axes(geometry), beyond(op.clamp));
         let at = self.place_on_surface(geometry, &op.a)?;
         let value = match op.ctype.bits() {
             64 => Operand::wide(self.double(&op.b)?, 2),

@@ -96,7 +96,9 @@ impl Select<'_> {
 
     /// Derivatives along the axes choose the level.
     fn fetch_by_derivatives(&mut self, op: &Tex, mut shape: Shape) -> Done {
-        let (Some(dx), Some(dy)) = (&op.d_pdx, &op.d_pdy) else { return Err("without derivatives".to_owned()) };
+        let (Some(dx), Some(dy)) = (&op.d_pdx, &op.d_pdy) else {
+            return Err("without derivatives".to_owned());
+        };
         if shape.axes > 2 || op.e.is_some() || op.f.is_some() {
             return Err("with these derivatives".to_owned());
         }
@@ -155,7 +157,8 @@ impl Select<'_> {
         } else {
             given = of.coordinates.iter();
         }
-        let axes: Vec<Operand> = given.take(shape.axes).map(|value| self.word(value)).collect::<Result<_, _>>()?;
+        let axes: Vec<Operand> =
+            given.take(shape.axes).map(|value| self.word(value)).collect::<Result<_, _>>()?;
         match axes.as_slice() {
             [x, y, z] if shape.is_cube => {
                 let longest = |this: &mut Self, a: &Operand, b: &Operand| {
