@@ -204,6 +204,9 @@ impl Select<'_> {
         if of.sampler.is_some() {
             return Err("with a sampler of its own".to_owned());
         }
+        if p.is_some() {
+            return Err("with a predicate of what is resident".to_owned());
+        }
         let at = self.row_of(at);
         let mut read = vec![at];
         if !more.is_empty() {
@@ -212,18 +215,10 @@ impl Select<'_> {
         let text = |text: &str| Operand::Text(text.to_owned());
         read.extend([text(HANDLE), text("0x0"), text(shape)]);
         let [low, high] = [(); 2].map(|()| self.results_of_object(2));
-        let mut written = vec![Operand::wide(high, 2), Operand::wide(low, 2)];
-        let resident = p.filter(|p| p.0.is_some());
-        let flag = resident.map(|_| self.code.register(crate::code::Class::Predicate, false));
-        if let Some(flag) = flag {
-            written.insert(0, Operand::Predicate(flag, false));
-        }
+        let written = vec![Operand::wide(high, 2), Operand::wide(low, 2)];
         self.with_handle(&of.object, name, written, read)?;
         let channels = [(low, 0), (low, 1), (high, 0), (high, 1)].map(|(reg, part)| Operand::part(reg, part));
         self.set_channels(dtype, d, channels);
-        if let (Some(p), Some(flag)) = (resident, flag) {
-            self.set_flag(p, flag);
-        }
         Ok(())
     }
 
