@@ -241,8 +241,11 @@ pub(crate) fn remember_sum(one: &Instruction, values: &mut Values<'_>) {
     }
 }
 
-/// Takes constants that are added to an address into its offset.
+/// Takes constants that are added to an address into its offset. The coordinates on a surface have none.
 pub(crate) fn address(one: &mut Instruction, values: &Values<'_>) {
+    if ["SULD.", "SUST.", "SURED."].iter().any(|head| one.name.starts_with(head)) {
+        return;
+    }
     for operand in &mut one.operands {
         while let Some(better) = nearer(operand, values) {
             *operand = better;

@@ -37,6 +37,8 @@ pub(super) const VARIABLE: &[&str] = &[
     "DMMA",
     "TEX",
     "TLD",
+    "TLD4",
+    "TXD",
     "SULD",
     "TXQ",
 ];
@@ -56,6 +58,7 @@ pub(super) const WITHOUT_RESULT: &[&str] = &[
     "STAS",
     "REDAS",
     "SUST",
+    "SURED",
     "UBLKCP",
     "UBLKRED",
     "UBLKPF",

@@ -23,11 +23,14 @@ mod mbarrier;
 mod meet;
 mod memory;
 mod nibbles;
+mod object;
 mod policy;
 mod repeat;
 mod routine;
 mod special;
+mod surface;
 mod tensormap;
+mod texture;
 mod uniform;
 mod video;
 mod warp;
@@ -327,6 +330,9 @@ impl<'a> Select<'a> {
             Self::mbarriers,
             Self::asynchronous_copies,
             Self::tensor_maps,
+            Self::textures,
+            Self::surfaces,
+            Self::objects,
             Self::matrices,
             Self::wmma,
         ] {

@@ -5,7 +5,7 @@ use crate::code::{Operand, Reg};
 use crate::layout::SHARED_BASE;
 use ptx::isa::SpecialRegister;
 use ptx::module::{FuncId, Symbol, VarId};
-use ptx::types::StateSpace;
+use ptx::types::{StateSpace, TypeKind};
 
 /// Where constant bank 0 has 1 if the launch has clusters.
 pub(super) const CLUSTER_KIND_AT: u32 = 0x140;
@@ -122,6 +122,9 @@ impl Select<'_> {
             Symbol::Function(id) => return Ok(self.constant64(function_number(id))),
         };
         let variable = &self.module.variables[id.index()];
+        if variable.ty.kind() == TypeKind::Opaque {
+            return Err("the handle of a variable".to_owned());
+        }
         match variable.space {
             StateSpace::Global => {
                 let name = self.layout.global(id).ok_or("this variable has no place")?;
