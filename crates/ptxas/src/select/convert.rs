@@ -224,7 +224,13 @@ impl Select<'_> {
             (F16, F32, None) => {
                 self.one("HADD2.F32", vec![Operand::Text("-RZ".to_owned()), a.suffixed(".H0_H0")])
             }
-            (Bf16, F32, None) => self.one("SHF.L.U32", vec![a, Operand::number(16), Operand::zero()]),
+            (Bf16, F32, None) => {
+                let copied = self.one("SHF.L.U32", vec![a, Operand::number(16), Operand::zero()]);
+                match op.ftz {
+                    false => copied,
+                    true => self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), Operand::low(copied)]),
+                }
+            }
             (F16 | Bf16, F64, None) => self.pair(format!("F2F.F64.{}", half_format(op.atype)), vec![a]),
             (F64 | F16 | Bf16, F16 | Bf16, None) if op.atype != op.dtype => {
                 let from = if op.atype == F64 { "F64" } else { half_format(op.atype) };
