@@ -129,9 +129,9 @@ lanewise! { to, op:
     Ex2Float => approximated!(to, op, special::Ex2);
     Lg2 => approximated!(to, op, special::Lg2);
     // `.ftz` makes no difference to these.
-    Sin => to.unary::<Approximated<special::Sine<0>, false>>(op.d, [op.a.into()]);
-    Cos => to.unary::<Approximated<special::Sine<1>, false>>(op.d, [op.a.into()]);
-    TanhFloat => to.unary::<Approximated<special::Tanh, false>>(op.d, [op.a.into()]);
+    Sin => to.unary::<Approximated<special::Sine<0>, false>>(op.d, [op.a]);
+    Cos => to.unary::<Approximated<special::Sine<1>, false>>(op.d, [op.a]);
+    TanhFloat => to.unary::<Approximated<special::Tanh, false>>(op.d, [op.a]);
     Copysign => match op.ty {
         ScalarType::F64 => double!(to, op, (a, b) float::copysign_f64),
         _ => lanes!(to, op, (a: u32, b: u32) -> u32 { float::copysign_f32(a, b) }),
