@@ -112,8 +112,7 @@ fn decided(
     let (taken, not_taken) = (ways.next()?, ways.next()?);
     let last = function.instruction(cfg.blocks[from].end.checked_sub(1)?)?;
     let guard = last.guard.filter(|_| matches!(last.op, Op::Bra(_)) && taken != not_taken)?;
-    let condition = linears.condition(guard.register)?;
-    let holds = (to == taken) != guard.negated;
+    let condition = linears.guarded(guard)?;
     let is_uniform = divergence.classes[guard.register.index()] == UNIFORM;
-    Some((if holds { condition } else { condition.negated() }, is_uniform))
+    Some((if to == taken { condition } else { condition.negated() }, is_uniform))
 }

@@ -15,7 +15,7 @@ use ir::operand::{Def, Value};
 use ir::{Access, BlockId, Cfg, Function, Liveness};
 use machine::compiled::Source;
 use ptx::isa::SpecialRegister;
-use ptx::module::{RegId, Symbol};
+use ptx::module::{Guard, RegId, Symbol};
 use ptx::types::ScalarType;
 use std::ops::RangeInclusive;
 
@@ -232,6 +232,12 @@ impl Linears {
 
     pub(crate) fn condition(&self, register: RegId) -> Option<Condition> {
         self.conditions[register.index()]
+    }
+
+    /// What a guard says of the threads that execute its instruction.
+    pub(crate) fn guarded(&self, guard: Guard) -> Option<Condition> {
+        let condition = self.condition(guard.register)?;
+        Some(if guard.negated { condition.negated() } else { condition })
     }
 
     /// Whether a register has no slot.

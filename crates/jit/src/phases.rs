@@ -332,9 +332,8 @@ impl Knowledge<'_> {
         let linear = self.linears.of(register).filter(|_| address.offset.unsigned_abs() < 1 << 40)?;
         let mut threads = self.bounds.threads(block, false).clone();
         if let Some(guard) = instruction.guard
-            && let Some(condition) = self.linears.condition(guard.register)
+            && let Some(condition) = self.linears.guarded(guard)
         {
-            let condition = if guard.negated { condition.negated() } else { condition };
             threads = condition.narrowed(&threads).map_or(threads, |(narrowed, _)| narrowed);
         }
         let of = |threads: &Threads| {

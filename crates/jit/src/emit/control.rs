@@ -231,8 +231,7 @@ impl Emitter<'_> {
     pub(super) fn exactly_active(&self) -> Option<RangeInclusive<i64>> {
         let lanes = self.exact_lanes(self.block)?;
         let Some(guard) = self.function.instruction(self.index)?.guard else { return Some(lanes) };
-        let condition = self.linears.condition(guard.register)?;
-        let condition = if guard.negated { condition.negated() } else { condition };
+        let condition = self.linears.guarded(guard)?;
         let [_, y, z] = self.bounds.threads(self.block, false).clone();
         let ([numbers, ..], is_exact) = condition.narrowed(&[lanes, y, z])?;
         is_exact.then_some(numbers)
