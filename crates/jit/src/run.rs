@@ -114,7 +114,10 @@ impl Compiled {
         frames: *mut u8,
         states: &mut [u64],
     ) -> Result<(), Option<Stopped>> {
-        states.fill(0);
+        // Where rows go on is only looked at where they can wait.
+        if !self.barriers.is_empty() {
+            states.fill(0);
+        }
         let states = states.as_mut_ptr().cast::<i32>();
         let context = &raw mut *context;
         let mut at = 0;

@@ -54,6 +54,7 @@ impl<'a> Dependents<'a> {
 
     /// A CTA has exited: how many [`Dependents::count_down`] has to count for it, when it suits. Who counts each at once
     /// makes a processor wait until memory has all that it has stored.
+    #[inline]
     pub(crate) fn exited(&self, cta: [u32; 3]) -> u64 {
         let has_begun = || self.begun.load(Ordering::Relaxed) && self.early().remove(&cta);
         u64::from(self.neighbours.is_some() && !has_begun())

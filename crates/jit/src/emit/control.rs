@@ -60,6 +60,7 @@ pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> 
         full: false,
         windows: Vec::new(),
         stretch: super::window::Stretch::default(),
+        steps: Vec::new(),
         arguments: 0,
         barriers: Vec::new(),
         frame: 0,

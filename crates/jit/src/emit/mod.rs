@@ -26,6 +26,7 @@
 //! lane. Any access that fails its test, and every access of another kind, is the host's ([`crate::context::Call`]), which
 //! does what the interpreter does, and moves the window. What is computed is never used as an address otherwise.
 
+mod ahead;
 mod atomic;
 mod barrier;
 mod call;
@@ -129,6 +130,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) windows: Vec<Span>,
     /// The stretch of instructions that is being written.
     pub(crate) stretch: window::Stretch,
+    /// Slots of where accesses in loops were last: see [`ahead`].
+    pub(crate) steps: Vec<String>,
     /// Bytes of lists that calls need at most.
     pub(crate) arguments: usize,
     /// Where rows wait, and go on.

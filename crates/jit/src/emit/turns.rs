@@ -258,6 +258,7 @@ all:
         slots.extend(parted.map(|block| (format!("%m{block}"), mask.clone())));
         slots.push(("%live".to_owned(), mask));
         slots.push(("%fuel".to_owned(), "i64".to_owned()));
+        slots.extend(self.steps.iter().map(|slot| (slot.clone(), "i64".to_owned())));
         slots
     }
 }

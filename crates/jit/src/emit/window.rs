@@ -112,9 +112,16 @@ impl Group {
 pub(super) struct Tested {
     /// Whether it holds.
     good: String,
-    window: u32,
-    space: SpaceKind,
+    pub(super) window: u32,
+    pub(super) space: SpaceKind,
     at: At,
+}
+
+impl Tested {
+    /// Whether lanes are known to lie a step apart.
+    pub(super) fn is_row(&self) -> bool {
+        matches!(self.at, At::Row(_))
+    }
 }
 
 /// What is accessed if the test holds.
@@ -186,6 +193,7 @@ impl Emitter<'_> {
             self.text.likely(&tested.good, &on, &far(self.index));
             self.text.begin(&on);
             self.stretch.exits.push(self.index);
+            self.fetch_ahead(&tested, self.windows[tested.window as usize].bytes);
         }
         Some(tested)
     }

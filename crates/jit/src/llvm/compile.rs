@@ -10,6 +10,7 @@ use super::library::{Llvm, NoLlvm, Ref, c};
 use super::thread;
 use std::ffi::{CString, c_char};
 use std::ptr::null_mut;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 macro_rules! passes {
@@ -58,10 +59,8 @@ unsafe fn assemble(llvm: &Llvm, context: Ref, text: &str) -> Result<Vec<u8>, Str
     // SAFETY: every object goes to functions that take one of its kind, and is disposed of once; the buffer of the text is the
     // parser's.
     unsafe {
-        let triple = c(&llvm.message((llvm.LLVMGetDefaultTargetTriple)()));
-        let features = llvm.message((llvm.LLVMGetHostCPUFeatures)());
-        let features = c(&format!("{features},{FEATURES}"));
-        let host = machine(llvm, &triple, &features)?;
+        let Described { triple, features } = described(llvm);
+        let host = machine(llvm, triple, features)?;
         let begun = Instant::now();
         let object = parse(llvm, context, text).and_then(|module| {
             let parsed = begun.elapsed();
@@ -82,6 +81,27 @@ unsafe fn assemble(llvm: &Llvm, context: Ref, text: &str) -> Result<Vec<u8>, Str
         (llvm.LLVMDisposeTargetMachine)(host);
         object
     }
+}
+
+/// What LLVM calls this host, and its features.
+struct Described {
+    triple: CString,
+    features: CString,
+}
+
+/// The host's description, asked for once: each question to the processor is a trap in a virtual machine.
+fn described(llvm: &Llvm) -> &'static Described {
+    static DESCRIBED: OnceLock<Described> = OnceLock::new();
+    DESCRIBED.get_or_init(|| {
+        // SAFETY: both give a message of LLVM's, which is copied and given back.
+        let (triple, features) = unsafe {
+            (
+                llvm.message((llvm.LLVMGetDefaultTargetTriple)()),
+                llvm.message((llvm.LLVMGetHostCPUFeatures)()),
+            )
+        };
+        Described { triple: c(&triple), features: c(&format!("{features},{FEATURES}")) }
+    })
 }
 
 /// The object file of a module.

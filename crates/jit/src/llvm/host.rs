@@ -1,6 +1,7 @@
 //! What decides which code LLVM makes for this host, without asking LLVM.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 /// The host's CPU, as far as code depends on it.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,10 +25,18 @@ pub(crate) fn has_masks() -> bool {
     false
 }
 
+impl Host {
+    /// This host, asked once: in a virtual machine each `cpuid` is a trap.
+    pub(crate) fn this() -> &'static Self {
+        static THIS: OnceLock<Host> = OnceLock::new();
+        THIS.get_or_init(Self::asked)
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 impl Host {
-    /// This host: the words of `cpuid` that say what the CPU can do, and what the system lets it.
-    pub(crate) fn this() -> Self {
+    /// The words of `cpuid` that say what the CPU can do, and what the system lets it.
+    fn asked() -> Self {
         // Leaf, subleaf, and whether EBX counts: in leaf 1 it says which core it is.
         const LEAVES: [(u32, u32, bool); 6] = [
             (1, 0, false),
@@ -54,7 +63,7 @@ impl Host {
 #[cfg(not(target_arch = "x86_64"))]
 impl Host {
     /// No code is made for others.
-    pub(crate) fn this() -> Self {
+    fn asked() -> Self {
         Self(Vec::new())
     }
 }

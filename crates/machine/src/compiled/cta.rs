@@ -144,6 +144,7 @@ impl<'a> Cta<'a> {
     }
 
     /// `%ctaid`.
+    #[inline]
     pub fn ctaid(&self) -> [u32; 3] {
         let (first, z) = self.ctaid;
         [first as u32, (first >> 32) as u32, z]
@@ -160,6 +161,7 @@ impl<'a> Cta<'a> {
     }
 
     /// The CTA's shared memory.
+    #[inline]
     pub fn shared(&mut self) -> &mut [u8] {
         &mut self.common.own
     }
@@ -189,6 +191,7 @@ impl<'a> Cta<'a> {
     }
 
     /// How often bytes of global memory have ceased to be valid.
+    #[inline]
     pub fn revocations(&self) -> u64 {
         self.grid.memory.revocations()
     }

@@ -409,6 +409,7 @@ impl DeviceMemory {
     }
 
     /// How often bytes that were valid ceased to be: what [`DeviceMemory::valid_around`] has said holds until this changes.
+    #[inline]
     pub(crate) fn revocations(&self) -> u64 {
         self.revocations.load(Ordering::Acquire)
     }

@@ -239,6 +239,7 @@ impl View<'_> {
     }
 
     /// As [`DeviceMemory::revocations`], of all that there is; what is withdrawn stays until the kernel has ended.
+    #[inline]
     pub(crate) fn revocations(&self) -> u64 {
         let beyond = self.beyond.memories.iter().map(|memory| memory.revocations());
         beyond.fold(self.own.revocations(), u64::wrapping_add)
