@@ -131,7 +131,8 @@ impl Interval {
             return fate(access, begin, masks);
         }
         let bytes = u64::from(access.bytes);
-        let reach = Placing { addresses: &access.addresses, begin, masks, warps, planes }.place();
+        let PackAccess { ref addresses, step, .. } = *access;
+        let reach = Placing { addresses, step, begin, masks, warps, planes }.place();
         if reach.some >= REACH || reach.some & (bytes - 1) != 0 {
             self.take_back(before);
             return fate(access, begin, masks);
@@ -451,7 +452,7 @@ impl Detector {
             let planes: Vec<_> = own.iter().map(|of| of.places.plane(&interval.planes)).collect();
             let addresses = PackAddresses::Narrow(&planes, 0);
             let site: Site = *self.sites.get(who.site);
-            let told = PackAccess { space: SpaceKind::Shared, access, bytes, addresses };
+            let told = PackAccess { space: SpaceKind::Shared, access, bytes, addresses, step: None };
             self.weak(who, &site, &told, (&masks, access));
             launch = Some(who.launch);
         }

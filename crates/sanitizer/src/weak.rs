@@ -98,7 +98,7 @@ impl Detector {
                 by.knowledge = locks.as_ref().map(|_| knowledge);
                 let by = &*by;
                 let mut half_warps = match mask == !0 {
-                    true => half_warps_of(&access.addresses, first, bytes, loads),
+                    true => half_warps_of(access, first, bytes, loads),
                     false => HalfWarps::default(),
                 };
                 let mut scattered = None;
