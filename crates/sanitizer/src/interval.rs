@@ -392,7 +392,7 @@ impl Detector {
         let Some(begin) = begin_of_own(&launches[who.launch], access.space) else { return false };
         let fate = match access.bytes {
             4 | 8 | 16 => {
-                let rows = (&block.shared[..], &*extras);
+                let rows = (&block.shared[..], &**extras);
                 block.interval.access(rows, (who, access, begin), (masks, kind), *time)
             }
             _ => fate(access, begin, masks),

@@ -17,7 +17,7 @@
 //! | `polls` | strong reads that say nothing new |
 //! | `site` | what an instruction is to the memory model |
 //! | `runs` | which lanes access memory one after the other |
-//! | `shadow`, `pool`, `row`, `words`, `readers`, `half_rows`, `reads`, `global` | who accessed every byte last |
+//! | `shadow`, `pool`, `reused`, `row`, `words`, `readers`, `half_rows`, `reads`, `global` | who accessed every byte last |
 //! | `interval`, `places` | shared memory between two barriers of a CTA; where the lanes of a warp access it |
 //! | `state` | threads, CTAs, launches |
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
@@ -63,6 +63,7 @@ mod readers;
 mod reads;
 mod release;
 mod report;
+mod reused;
 mod row;
 mod runs;
 mod scattered;

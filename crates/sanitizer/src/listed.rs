@@ -60,16 +60,35 @@ pub(crate) struct Listed {
     refused: Vec<bool>,
 }
 
+/// Of a number that no page has.
+const NO_PAGE: (u64, bool) = (u64::MAX, false);
+
 impl Default for Listed {
     fn default() -> Self {
         let (reads, addresses, clocks, pages, refused) = Default::default();
-        // No page has this number.
-        let known = vec![(u64::MAX, false); KNOWN].try_into().expect("the vector has as many elements");
+        let known = vec![NO_PAGE; KNOWN].try_into().expect("the vector has as many elements");
         Self { reads, addresses, begin: 0, clocks, said: 0, pages, known, written: 0, refused }
     }
 }
 
 impl Listed {
+    /// Is as if it were new, but for its memory.
+    pub(crate) fn forget_all(&mut self) {
+        let Self { reads, addresses, begin, clocks, said, pages, known, written, refused } = self;
+        reads.clear();
+        addresses.clear();
+        clocks.clear();
+        pages.clear();
+        refused.clear();
+        known.fill(NO_PAGE);
+        (*begin, *said, *written) = (0, 0, 0);
+    }
+
+    /// Bytes of its memory.
+    pub(crate) fn memory(&self) -> usize {
+        self.reads.capacity() * size_of::<Reads>() + self.addresses.capacity() * size_of::<u32>()
+    }
+
     fn is_full(&self) -> bool {
         self.addresses.len() >= MOST || self.reads.len() >= MOST_READS || self.said >= MOST_KNOWN
     }

@@ -241,6 +241,8 @@ pub(crate) struct Sites {
     steps: Vec<Vec<Option<Arc<[Step]>>>>,
     /// For each module, whether it has asynchronous operations.
     asynchronous: Vec<bool>,
+    /// Whether any function of any module multiplies matrices.
+    pub(crate) have_products: bool,
 }
 
 impl Default for Sites {
@@ -261,7 +263,8 @@ impl Default for Sites {
             instruction: 0,
         };
         let sites = vec![of_driver(Access::Load), of_driver(Access::Store)];
-        Self { sites, starts: Vec::new(), steps: Vec::new(), asynchronous: Vec::new() }
+        let (starts, steps, asynchronous) = Default::default();
+        Self { sites, starts, steps, asynchronous, have_products: false }
     }
 }
 
@@ -310,7 +313,9 @@ impl Sites {
         self.starts.push(starts);
         self.asynchronous.push(asynchronous);
         let functions = (0..module.functions.len() as u32).map(FuncId);
-        self.steps.push(functions.map(|function| products::steps(module, function)).collect());
+        let steps: Vec<_> = functions.map(|function| products::steps(module, function)).collect();
+        self.have_products |= steps.iter().any(Option::is_some);
+        self.steps.push(steps);
         number
     }
 
