@@ -397,18 +397,26 @@ impl Clock {
             let mine = warps.find(|(mine, _)| mine >= key);
             mine.is_some_and(|(mine, known)| mine == key && known.covers(warp))
         };
-        if self.everyone < other.everyone || self.launches != other.launches {
+        let fewer = self.ctas.len() < other.ctas.len() || self.warps.len() < other.warps.len();
+        if fewer || self.everyone < other.everyone || self.launches != other.launches {
             return false;
         }
         // As many must be the same.
         let of_ctas = match self.ctas.len() == other.ctas.len() {
-            true => {
-                let both = self.ctas.iter().zip(&other.ctas);
+            true => self.ctas.chunks(SOME).zip(other.ctas.chunks(SOME)).all(|(mine, theirs)| {
+                let both = mine.iter().zip(theirs);
                 both.fold(true, |all, (mine, theirs)| all & (mine.0 == theirs.0) & (mine.1 >= theirs.1))
-            }
-            false => self.ctas.len() > other.ctas.len() && other.ctas.iter().all(knows),
+            }),
+            false => other.ctas.iter().all(knows),
         };
-        of_ctas && self.warps.len() >= other.warps.len() && other.warps.iter().all(knows_warp)
+        of_ctas
+            && match self.warps.len() == other.warps.len() {
+                true => {
+                    let mut both = self.warps.iter().zip(&other.warps);
+                    both.all(|(mine, theirs)| mine.0 == theirs.0 && mine.1.covers(&theirs.1))
+                }
+                false => other.warps.iter().all(knows_warp),
+            }
     }
 
     /// Drops what is known of CTAs that is known of everyone, and of warps that is known of their CTA.
@@ -427,12 +435,27 @@ impl Clock {
     }
 }
 
+/// CTAs that are compared before it is asked whether that is enough.
+const SOME: usize = 16;
+
 /// Joins a clock that others may have into one that others may have.
 pub(crate) fn join(clock: &mut Arc<Clock>, other: &Arc<Clock>) {
-    if Arc::ptr_eq(clock, other) || clock.covers(other) {
+    if Arc::ptr_eq(clock, other) {
         return;
     }
     // Whoever has acquired knows what was released there before: then both have one clock.
+    if other.covers(clock) {
+        *clock = Arc::clone(other);
+    } else if !clock.covers(other) {
+        Arc::make_mut(clock).join(other);
+    }
+}
+
+/// The same of one that says something new, as that of who releases does.
+pub(crate) fn join_new(clock: &mut Arc<Clock>, other: &Arc<Clock>) {
+    if Arc::ptr_eq(clock, other) {
+        return;
+    }
     match other.covers(clock) {
         true => *clock = Arc::clone(other),
         false => Arc::make_mut(clock).join(other),

@@ -86,7 +86,7 @@ impl Released {
         }
         match (&mut self.device, scope) {
             (_, Scope::Cta | Scope::Cluster) => self.narrow = true,
-            (Some(known), _) => known.join(knowledge),
+            (Some(known), _) => known.join_new(knowledge),
             (device, _) => *device = Some(knowledge.clone()),
         }
     }
