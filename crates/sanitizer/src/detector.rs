@@ -43,6 +43,8 @@ pub(crate) struct Detector {
     pub(crate) reports: Reports,
     /// Bad accesses at different instructions after which kernels go on.
     pub(crate) forgives: usize,
+    /// Whether somebody may change registers while kernels run.
+    pub(crate) registers_change: bool,
     /// Of an analysis of locks, which knows no races of the run itself.
     pub(crate) locks: Option<Box<Locks>>,
     pub(crate) candidates: Candidates,
@@ -168,7 +170,7 @@ impl Detector {
         match (what.action, &issue.access) {
             (Action::Access(kind), Some(access)) if !what.is_strong() => {
                 if !matches!(access.space, SpaceKind::Local | SpaceKind::Param)
-                    && !self.in_interval(who, access, masks, kind)
+                    && !self.in_interval((who, what.anchor), access, masks, kind)
                 {
                     self.weak_closely(who, what, access, (masks, kind));
                 }

@@ -207,7 +207,14 @@ impl Global {
         if let Some(words) = self.listed.words(addresses, bytes, mask) {
             match mask {
                 u32::MAX => self.listed.addresses.extend_from_slice(&words),
-                _ => self.listed.addresses.extend(lanes_of(mask).map(|lane| words[lane as usize])),
+                _ => {
+                    let (mut some, mut count) = ([0; 32], 0);
+                    for (lane, word) in words.into_iter().enumerate() {
+                        some[count % 32] = word;
+                        count += (mask >> lane & 1) as usize;
+                    }
+                    self.listed.addresses.extend_from_slice(&some[..count]);
+                }
             }
             self.listed.note(by.entry_of(mask), bytes, None, clock, by);
             return 0;

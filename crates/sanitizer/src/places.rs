@@ -72,6 +72,24 @@ impl OfWarp {
     }
 }
 
+impl OfWarp {
+    /// The same so much further on, if its places are at steps.
+    #[inline(always)]
+    pub(crate) fn moved(self, further: u32) -> Self {
+        match self.places {
+            Places::Steps { first, step } => {
+                let first = first.map(|place| place.wrapping_add(further));
+                Self { places: Places::Steps { first, step }, ..self }
+            }
+            Places::Plane(_) => self,
+        }
+    }
+
+    pub(crate) fn is_at_steps(&self) -> bool {
+        matches!(self.places, Places::Steps { .. })
+    }
+}
+
 impl Places {
     /// That of a lane.
     #[inline(always)]
@@ -93,7 +111,7 @@ impl Places {
 
 /// What the places of an access have in common: bits of some of them and of the steps between, of which the least and the greatest
 /// tell how all are aligned and how far they go; and the least and the greatest place.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reach {
     pub(crate) some: u64,
     pub(crate) least: u64,
@@ -102,6 +120,14 @@ pub(crate) struct Reach {
 
 impl Reach {
     const NOTHING: Self = Self { some: 0, least: u64::MAX, greatest: 0 };
+
+    /// The same so much further on, unless that goes round.
+    #[inline(always)]
+    pub(crate) fn moved(&self, further: i64) -> Option<Self> {
+        let [least, greatest] = [self.least, self.greatest].map(|place| place.wrapping_add_signed(further));
+        let some = self.some | further.unsigned_abs() | greatest;
+        (least <= greatest).then_some(Self { some, least, greatest })
+    }
 
     #[inline(always)]
     fn add(&mut self, place: u64) {

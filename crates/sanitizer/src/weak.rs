@@ -35,7 +35,7 @@ impl Detector {
         access: &PackAccess<'_>,
         (masks, kind): (&[u32], Access),
     ) {
-        if !self.in_interval(who, access, masks, kind) {
+        if !self.in_interval((who, site.anchor), access, masks, kind) {
             self.weak_closely(who, site, access, (masks, kind));
         }
     }
