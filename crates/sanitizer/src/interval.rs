@@ -20,8 +20,8 @@ use crate::runs::each_lane;
 use crate::shadow::{Extras, GRANULE};
 use crate::site::{Site, SiteId};
 use machine::fault::Access;
-use machine::lanes::{EMPTY, Plane};
 use machine::lanes::simd::{Simd, Work, on_host};
+use machine::lanes::{EMPTY, Plane};
 use machine::memory::{SpaceKind, TENSOR_MEMORY};
 use machine::observe::{MemoryAccess, PackAccess, PackAddresses};
 use std::cell::Cell;
@@ -266,12 +266,18 @@ impl Interval {
             let note = |stamp: &mut i32, own: i32| {
                 *stamp = if is_free(*stamp, first, own) { own } else { first + SEVERAL };
             };
-            for (of, begin) in places.of(warps).zip((first + 32 * i32::from(who.warp)..).step_by(32)) {
+            let (begin, mut joined) = (first + 32 * i32::from(who.warp), None);
+            for (number, of) in (0..).zip(places.of(warps)) {
                 if let Some(sides) = of.sides(bytes) {
                     for side in sides.into_iter().flatten() {
-                        each_word(side, begin, words, &mut reads[..], |stamp, own| note(stamp, own));
+                        if let Some(done) = Side::join(&mut joined, side.of_warp(number), bytes) {
+                            each_word(done, begin, words, &mut reads[..], note);
+                        }
                     }
-                } else if let Some(places) = of.alike() {
+                    continue;
+                }
+                let begin = begin + 32 * number as i32;
+                if let Some(places) = of.alike() {
                     for (place, mask) in places.into_iter().filter(|(_, mask)| *mask != 0) {
                         let own = own_of(mask, begin, first);
                         reads[word_of(place)..][..words].iter_mut().for_each(|stamp| note(stamp, own));
@@ -282,6 +288,9 @@ impl Interval {
                         reads[word_of(place)..][..words].iter_mut().for_each(|stamp| note(stamp, own));
                     }
                 }
+            }
+            if let Some(done) = joined {
+                each_word(done, begin, words, &mut reads[..], note);
             }
         }
         *noted = kept.len();
@@ -333,19 +342,28 @@ impl Work for Read<'_> {
                 stamp => is_free(stamp, first, own),
             })
         };
-        let begin = first + 32 * i32::from(who.warp);
-        for (of, begin) in places.of(warps).zip((begin..).step_by(32)) {
+        let (begin, mut joined) = (first + 32 * i32::from(who.warp), None);
+        let side_is_free = |writes: &mut [i32], side: Side| {
+            let mut all = true;
+            each_word(side, begin, words, writes, |stamp, own| {
+                all &= is_free(*stamp, first, own) & (*stamp != 0);
+            });
+            let each = || (side.lane..).zip((side.place..).step_by(bytes as usize)).take(side.count);
+            all || each().all(|(lane, place)| free(writes, place, begin + lane as i32))
+        };
+        for (number, of) in (0..).zip(places.of(warps)) {
             if let Some(sides) = of.sides(bytes) {
-                let mut all = true;
                 for side in sides.into_iter().flatten() {
-                    each_word(side, begin, words, writes, |stamp, own| {
-                        all &= is_free(*stamp, first, own) & (*stamp != 0);
-                    });
+                    if let Some(done) = Side::join(&mut joined, side.of_warp(number), bytes)
+                        && !side_is_free(writes, done)
+                    {
+                        return false;
+                    }
                 }
-                if all {
-                    continue;
-                }
-            } else if let Some(places) = of.alike() {
+                continue;
+            }
+            let begin = begin + 32 * number as i32;
+            if let Some(places) = of.alike() {
                 let mut places = places.into_iter().filter(|(_, mask)| *mask != 0);
                 if !places.all(|(place, mask)| free(writes, place, own_of(mask, begin, first))) {
                     return false;
@@ -356,7 +374,7 @@ impl Work for Read<'_> {
                 return false;
             }
         }
-        true
+        joined.is_none_or(|done| side_is_free(writes, done))
     }
 }
 
@@ -374,19 +392,27 @@ impl Work for Write<'_> {
         let Interval { writes, reads, kept, warps, planes, first, .. } = self.of;
         let Some(&Kept { who, bytes, places, .. }) = kept.last() else { return false };
         let (first, words) = (*first, words_of(bytes));
-        let begin = first + 32 * i32::from(who.warp);
+        let (begin, mut joined) = (first + 32 * i32::from(who.warp), None);
         let mut all = true;
-        for (of, begin) in places.of(warps).zip((begin..).step_by(32)) {
+        let write = |reads: &mut [i32], writes: &mut [i32], side: Side| {
+            let mut all = true;
+            each_word(side, begin, words, reads, |stamp, own| all &= is_free(*stamp, first, own));
+            each_word(side, begin, words, writes, |stamp, own| {
+                all &= is_free(*stamp, first, own);
+                *stamp = own;
+            });
+            all
+        };
+        for (number, of) in (0..).zip(places.of(warps)) {
             if let Some(sides) = of.sides(bytes) {
                 for side in sides.into_iter().flatten() {
-                    each_word(side, begin, words, reads, |stamp, own| all &= is_free(*stamp, first, own));
-                    each_word(side, begin, words, writes, |stamp, own| {
-                        all &= is_free(*stamp, first, own);
-                        *stamp = own;
-                    });
+                    if let Some(done) = Side::join(&mut joined, side.of_warp(number), bytes) {
+                        all &= write(reads, writes, done);
+                    }
                 }
                 continue;
             }
+            let begin = begin + 32 * number as i32;
             for (lane, place) in of.each(planes) {
                 let (at, own) = (word_of(place), begin + lane as i32);
                 for (write, read) in writes[at..][..words].iter_mut().zip(&reads[at..][..words]) {
@@ -395,7 +421,7 @@ impl Work for Write<'_> {
                 }
             }
         }
-        all
+        joined.is_none_or(|done| write(reads, writes, done)) && all
     }
 }
 

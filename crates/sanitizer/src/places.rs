@@ -25,12 +25,36 @@ pub(crate) enum Places {
     Plane(usize),
 }
 
-/// Lanes side by side of half a warp: the number of the first one in the warp, how many there are, and where the first one accesses.
+/// Lanes side by side: the number of the first one, how many there are, and where the first one accesses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Side {
     pub(crate) lane: u32,
     pub(crate) count: usize,
     pub(crate) place: u32,
+}
+
+impl Side {
+    /// The same of a warp with a number, among the lanes of all.
+    #[inline(always)]
+    pub(crate) fn of_warp(self, number: u32) -> Self {
+        Self { lane: number * LANES as u32 + self.lane, ..self }
+    }
+
+    /// Takes one that follows it into it, where elements are so far apart. If it does not follow, it is the next, and what was there
+    /// before is done.
+    #[inline(always)]
+    pub(crate) fn join(joined: &mut Option<Self>, next: Self, apart: u32) -> Option<Self> {
+        match joined {
+            Some(Self { lane, count, place })
+                if *lane + *count as u32 == next.lane
+                    && place.wrapping_add(*count as u32 * apart) == next.place =>
+            {
+                *count += next.count;
+                None
+            }
+            _ => joined.replace(next),
+        }
+    }
 }
 
 impl OfWarp {
@@ -347,9 +371,8 @@ mod tests {
         let narrow = [Plane(wide[0].0.map(|address| address as u32))];
         // A step that the program's text tells is one of the active lanes alone.
         let told = lanes_of(mask).zip(lanes_of(mask & (mask - 1))).next();
-        let told = told.map(|(lane, next)| {
-            (places[next as usize] - places[lane as usize]) / i64::from(next - lane)
-        });
+        let told =
+            told.map(|(lane, next)| (places[next as usize] - places[lane as usize]) / i64::from(next - lane));
         let apart = |(lane, next): (u32, u32)| {
             lane / 16 != next / 16
                 || told.is_some_and(|step| {
