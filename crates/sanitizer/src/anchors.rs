@@ -183,3 +183,50 @@ impl Anchored {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accesses_have_the_anchors_of_their_addresses() {
+        let text = "
+            .version 8.0
+            .target sm_90
+            .address_size 64
+            .visible .entry k(.param .u32 count)
+            {
+                .reg .pred %p<3>;
+                .reg .b32 %r<12>;
+                .shared .align 4 .b8 tile[4096];
+                ld.param.u32 %r0, [count];
+                mov.u32 %r1, %tid.x;
+                shl.b32 %r2, %r1, 2;
+                mov.u32 %r3, tile;
+                add.u32 %r4, %r3, %r2;
+                mov.u32 %r5, 0;
+                setp.gt.u32 %p1, %r1, 3;
+            again:
+                st.shared.u32 [%r4+8], %r5;
+                @%p1 ld.shared.u32 %r8, [%r4];
+                add.u32 %r6, %r4, %r5;
+                @%p1 ld.shared.u32 %r8, [%r6];
+                ld.shared.u32 %r8, [%r6+4];
+                add.u32 %r7, %r6, 12;
+                @%p1 ld.shared.u32 %r8, [%r7];
+                add.u32 %r5, %r5, 4;
+                setp.lt.u32 %p0, %r5, %r0;
+                @%p0 bra again;
+                ret;
+            }";
+        let source = ptx::source::Source::new("anchors.ptx", text);
+        let (module, _) = ptx::compile(&source).into_result().expect("the text is correct");
+        let mut found: Vec<_> = anchors(&module, FuncId(0))
+            .into_iter()
+            .map(|(at, Anchor { value, offset, begins })| (at, value, offset, begins))
+            .collect();
+        found.sort_unstable();
+        // That of the loop's value begins with the first access that all lanes make, and has nothing to say of the one before.
+        assert_eq!(found, [(7, 1, 8, false), (8, 1, 0, false), (11, 0, 4, true), (13, 0, 12, false)]);
+    }
+}

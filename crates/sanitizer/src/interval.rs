@@ -600,8 +600,8 @@ pub(crate) struct Intervals {
     accesses: Cell<u32>,
 }
 
-/// Accesses of packs in intervals of a launch after which it is worth a look at the kernel.
-const BUSY: u32 = 2048;
+/// Accesses of packs in intervals of a launch after which it is worth a look at the kernel; few where tests are to come by it.
+const BUSY: u32 = if cfg!(debug_assertions) { 4 } else { 2048 };
 
 /// Intervals that may be closed before it is asked whether that is most of them.
 const PATIENCE: u32 = 32;

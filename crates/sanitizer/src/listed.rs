@@ -413,3 +413,36 @@ fn of_pages(run: Run) -> impl Iterator<Item = Run> {
         Some(first)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_side_by_side_are_one_span() {
+        let mut listed = Listed::default();
+        for number in [5, 9, 7, 6, 4, 11] {
+            listed.add(number);
+        }
+        let pages = |first: u64, behind: u64| first * PAGE..behind * PAGE;
+        assert_eq!(listed.spans, [pages(4, 8), pages(9, 10), pages(11, 12)]);
+        listed.add(10);
+        assert_eq!(listed.spans, [pages(4, 8), pages(9, 12)]);
+    }
+
+    #[test]
+    fn words_stand_for_addresses_of_one_span() {
+        let mut listed = Listed::default();
+        listed.add(5);
+        let begin = 5 * PAGE;
+        assert_eq!(listed.word(begin).map(|word| listed.addresses.push(word)), Some(()));
+        let mut addresses: [u64; 32] = std::array::from_fn(|lane| begin + 4 * (lane as u64 * 37 % 1024));
+        let of = |address: u64| ((address - listed.begin) / GRANULE) as u32;
+        assert_eq!(listed.words(&addresses, 4, !0), Some(addresses.map(of)));
+        addresses[3] += 2;
+        assert_eq!(listed.words(&addresses, 4, !0), None);
+        assert!(listed.words(&addresses, 4, !8).is_some_and(|words| words[4] == of(addresses[4])));
+        addresses[3] = begin + PAGE;
+        assert_eq!(listed.words(&addresses, 4, !0), None);
+    }
+}
