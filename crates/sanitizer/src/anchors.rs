@@ -76,10 +76,12 @@ fn of_values(ssa: &Ssa<'_>, loops: &Loops) -> Vec<(u32, Anchor)> {
         parameters.iter().for_each(|value| defined[value.index()] = block);
         for instruction in instructions {
             instruction.writes(&mut |value| defined[value.index()] = block);
-            let (order, address) = match &instruction.typed.op {
-                Op::Ld(load) => (load.order, &load.a),
-                Op::St(store) => (store.order, &store.a),
-                _ => continue,
+            let (order, address) = if let Op::Ld(load) = &instruction.typed.op {
+                (load.order, &load.a)
+            } else if let Op::St(store) = &instruction.typed.op {
+                (store.order, &store.a)
+            } else {
+                continue;
             };
             let of_cta = matches!(address.space, Space::Shared | Space::SharedCta | Space::Generic);
             if let (AddressBase::Register(base), Order::Weak, true) = (address.base, order, of_cta) {
@@ -118,14 +120,15 @@ fn root(ssa: &Ssa<'_>, definitions: &Definitions, value: RegId) -> (RegId, i64) 
     let (mut value, mut added) = (value, 0_i64);
     // A definition dominates its uses, so that this ends.
     while let Some(instruction) = definitions.of(ssa, value).filter(|of| of.typed.guard.is_none()) {
-        let (from, more) = match &instruction.typed.op {
-            Op::Mov(Mov { a: Value::Register(from), .. }) => (*from, 0),
-            Op::AddInt(AddInt { sat: false, a, b, .. }) => match (a, b) {
-                (Value::Register(from), Value::Constant(more))
-                | (Value::Constant(more), Value::Register(from)) => (*from, *more),
-                _ => break,
-            },
-            _ => break,
+        let (from, more) = if let Op::Mov(Mov { a: Value::Register(from), .. }) = &instruction.typed.op {
+            (*from, 0)
+        } else if let Op::AddInt(AddInt { sat: false, a, b, .. }) = &instruction.typed.op
+            && let (Value::Register(from), Value::Constant(more))
+            | (Value::Constant(more), Value::Register(from)) = (a, b)
+        {
+            (*from, *more)
+        } else {
+            break;
         };
         let bits = ssa.values[value.index()].ty.bits();
         if !matches!(bits, 32 | 64) || ssa.values[from.index()].ty.bits() != bits {
