@@ -297,7 +297,8 @@ impl Extras {
         word_readers.clear();
         readers.clear();
         cells.clear();
-        (readers.make(), cells.make());
+        readers.make();
+        cells.make();
     }
 
     /// Bytes of its memory, but for what single extras have.
