@@ -306,7 +306,9 @@ impl Worker {
         if let Err(error) = self.monitor.restore(&from.memory) {
             return refused(error.to_string());
         }
-        let sanitizer = program.checks.map(|checks| Sanitizer::new(checks, Suppressions::default()));
+        let sanitizer = program
+            .checks
+            .map(|checks| Sanitizer::new(checks, Suppressions::default()).where_registers_change());
         let watch = sanitizer.as_ref().map(|sanitizer| {
             let cluster = program.cluster.unwrap_or([1; 3]);
             let (grid, block) = (program.grid, program.block);

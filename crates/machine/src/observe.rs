@@ -74,6 +74,9 @@ pub struct PackAccess<'a> {
     pub bytes: u32,
     /// Where.
     pub addresses: PackAddresses<'a>,
+    /// How far the next lane of each half of a warp is, if the program's text tells, of lanes that are active. Whether that is so, the first and
+    /// the last of them show, since all that can break it is arithmetic that wraps once.
+    pub step: Option<i64>,
 }
 
 /// Addresses as registers hold them.

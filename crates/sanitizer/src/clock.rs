@@ -11,6 +11,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A point of the one count of time. Time 0 is before everything.
 pub(crate) type Time = u32;
@@ -32,6 +33,45 @@ pub(crate) struct Clock {
     ctas: Vec<(u32, Time)>,
     /// By CTA and warp or agent, ascending: what more is known of them.
     warps: Vec<(Key, OfWarp)>,
+    /// Where it stands among the clocks that a location has carried, as long as it is not changed.
+    line: Standing,
+}
+
+/// The number of a [line](Line), and which clock of it; 0 of those that are of none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Standing {
+    line: u64,
+    place: u64,
+}
+
+/// Clocks that a location carries one after the other, each of which knows all that the one before it did. Who has the clock of an
+/// earlier release and acquires a later one need not compare them.
+#[derive(Debug)]
+pub(crate) struct Line {
+    number: u64,
+    /// The place of the latest clock. What continues an earlier one begins another line.
+    latest: AtomicU64,
+}
+
+impl Line {
+    /// Where the clock stands that follows another one.
+    fn follow(line: &mut Option<Arc<Self>>, before: Standing) -> Standing {
+        static LINES: AtomicU64 = AtomicU64::new(1);
+        let own = line
+            .as_ref()
+            .filter(|line| (line.number, line.latest.load(Ordering::Relaxed)) == (before.line, before.place));
+        match own {
+            Some(line) => {
+                line.latest.store(before.place + 1, Ordering::Relaxed);
+                Standing { place: before.place + 1, ..before }
+            }
+            None => {
+                let number = LINES.fetch_add(1, Ordering::Relaxed);
+                *line = Some(Arc::new(Self { number, latest: AtomicU64::new(0) }));
+                Standing { line: number, place: 0 }
+            }
+        }
+    }
 }
 
 /// A CTA and a warp or agent.
@@ -162,6 +202,7 @@ impl OfWarp {
     }
 
     /// Whether all lanes are known as far as by another one.
+    #[inline(always)]
     fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Lanes(mine), Self::Lanes(theirs)) if Arc::ptr_eq(mine, theirs) => true,
@@ -310,6 +351,7 @@ impl Clock {
 
     /// Everything by everyone up to a time is known from now on.
     pub(crate) fn learn_everyone(&mut self, time: Time) {
+        self.line = Standing::default();
         if time > self.everyone {
             self.everyone = time;
             self.launches.retain(|(_, _, known)| *known > time);
@@ -325,6 +367,7 @@ impl Clock {
 
     /// A launch, the CTAs from `first` to `last`, is known up to a time.
     pub(crate) fn learn_launch(&mut self, first: u32, last: u32, time: Time) {
+        self.line = Standing::default();
         if time <= self.everyone {
             return;
         }
@@ -336,6 +379,7 @@ impl Clock {
 
     /// The threads of a CTA are known up to a time.
     pub(crate) fn learn_cta(&mut self, cta: u32, time: Time) {
+        self.line = Standing::default();
         if time <= self.everyone {
             return;
         }
@@ -360,6 +404,7 @@ impl Clock {
 
     /// Lanes of a warp, or of an agent, are known up to a time.
     pub(crate) fn learn(&mut self, cta: u32, warp: u16, mask: u32, time: Time) {
+        self.line = Standing::default();
         if time <= self.everyone {
             return;
         }
@@ -370,6 +415,7 @@ impl Clock {
 
     /// Whatever the other one knows is known from now on.
     pub(crate) fn join(&mut self, other: &Self) {
+        // Which also forgets where it stood.
         self.learn_everyone(other.everyone);
         for &(first, last, time) in &other.launches {
             self.learn_launch(first, last, time);
@@ -385,6 +431,12 @@ impl Clock {
         }
     }
 
+    /// Whether it comes behind another one in a line.
+    fn is_behind(&self, other: &Self) -> bool {
+        let Standing { line, place } = self.line;
+        line != 0 && line == other.line.line && place >= other.line.place
+    }
+
     /// Whether it knows all that another one does, as far as a look at one after the other tells.
     fn covers(&self, other: &Self) -> bool {
         let mut ctas = self.ctas.iter();
@@ -397,18 +449,26 @@ impl Clock {
             let mine = warps.find(|(mine, _)| mine >= key);
             mine.is_some_and(|(mine, known)| mine == key && known.covers(warp))
         };
-        if self.everyone < other.everyone || self.launches != other.launches {
+        let fewer = self.ctas.len() < other.ctas.len() || self.warps.len() < other.warps.len();
+        if fewer || self.everyone < other.everyone || self.launches != other.launches {
             return false;
         }
         // As many must be the same.
         let of_ctas = match self.ctas.len() == other.ctas.len() {
-            true => {
-                let both = self.ctas.iter().zip(&other.ctas);
+            true => self.ctas.chunks(SOME).zip(other.ctas.chunks(SOME)).all(|(mine, theirs)| {
+                let both = mine.iter().zip(theirs);
                 both.fold(true, |all, (mine, theirs)| all & (mine.0 == theirs.0) & (mine.1 >= theirs.1))
-            }
-            false => self.ctas.len() > other.ctas.len() && other.ctas.iter().all(knows),
+            }),
+            false => other.ctas.iter().all(knows),
         };
-        of_ctas && self.warps.len() >= other.warps.len() && other.warps.iter().all(knows_warp)
+        of_ctas
+            && match self.warps.len() == other.warps.len() {
+                true => {
+                    let mut both = self.warps.iter().zip(&other.warps);
+                    both.all(|(mine, theirs)| mine.0 == theirs.0 && mine.1.covers(&theirs.1))
+                }
+                false => other.warps.iter().all(knows_warp),
+            }
     }
 
     /// Drops what is known of CTAs that is known of everyone, and of warps that is known of their CTA.
@@ -427,15 +487,40 @@ impl Clock {
     }
 }
 
+/// CTAs that are compared before it is asked whether that is enough.
+const SOME: usize = 16;
+
 /// Joins a clock that others may have into one that others may have.
 pub(crate) fn join(clock: &mut Arc<Clock>, other: &Arc<Clock>) {
-    if Arc::ptr_eq(clock, other) || clock.covers(other) {
+    if Arc::ptr_eq(clock, other) {
         return;
     }
     // Whoever has acquired knows what was released there before: then both have one clock.
+    if other.is_behind(clock) || other.covers(clock) {
+        *clock = Arc::clone(other);
+    } else if !(clock.is_behind(other) || clock.covers(other)) {
+        Arc::make_mut(clock).join(other);
+    }
+}
+
+/// The same of one that says something new, as that of who releases does.
+fn join_new(clock: &mut Arc<Clock>, other: &Arc<Clock>) {
+    if Arc::ptr_eq(clock, other) {
+        return;
+    }
     match other.covers(clock) {
         true => *clock = Arc::clone(other),
         false => Arc::make_mut(clock).join(other),
+    }
+}
+
+/// The same of what a location carries, whose clocks are a line.
+pub(crate) fn join_in_line(clock: &mut Arc<Clock>, other: &Arc<Clock>, line: &mut Option<Arc<Line>>) {
+    let before = clock.line;
+    join_new(clock, other);
+    // That of who releases is his own.
+    if let Some(clock) = Arc::get_mut(clock) {
+        clock.line = Line::follow(line, before);
     }
 }
 
@@ -508,5 +593,29 @@ mod tests {
         a.join(&b);
         let known = [a.lane(0, 0, 0), a.lane(0, 0, 7), a.lane(0, 0, 8), a.lane(1, 3, 0), a.lane(1, 3, 1)];
         assert_eq!(known, [10, 12, 2, 9, 4]);
+    }
+    #[test]
+    fn clocks_of_one_line_are_not_compared() {
+        let of = |cta, time| {
+            let mut clock = Clock::default();
+            clock.learn_cta(cta, time);
+            Arc::new(clock)
+        };
+        let (mut carried, mut line) = (of(0, 1), None);
+        join_in_line(&mut carried, &of(1, 2), &mut line);
+        let first = Arc::clone(&carried);
+        join_in_line(&mut carried, &of(2, 3), &mut line);
+        let second = Arc::clone(&carried);
+        assert!(second.is_behind(&first) && !first.is_behind(&second));
+        // Who learns more is of no line, and what continues the first one is not behind the second.
+        let mut more = (*second).clone();
+        more.learn_cta(3, 4);
+        assert!(!more.is_behind(&first));
+        let mut other = Arc::clone(&first);
+        join_in_line(&mut other, &of(4, 5), &mut line);
+        assert!(!other.is_behind(&second) && !other.is_behind(&first) && other.covers(&first));
+        let mut known = first;
+        join(&mut known, &second);
+        assert!(Arc::ptr_eq(&known, &second));
     }
 }

@@ -13,6 +13,7 @@ use crate::products::Step as ProductStep;
 use crate::race::Conflict;
 use crate::release::{Home, Released};
 use crate::report::{Checks, Misuse, Reports};
+use crate::reused::Reused;
 use crate::runs::Run;
 use crate::shadow::{Cell, Entry, Extras, GRANULE, Location};
 use crate::site::{Action, DRIVER_READ, Site, SiteId, Sites};
@@ -34,14 +35,16 @@ pub(crate) struct Detector {
     pub(crate) modules: Vec<Arc<Checked<Module>>>,
     pub(crate) launches: Vec<Launch>,
     pub(crate) blocks: Blocks,
-    pub(crate) global: Global,
-    pub(crate) extras: Extras,
+    pub(crate) global: Reused<Global>,
+    pub(crate) extras: Reused<Extras>,
     pub(crate) time: Time,
     /// What was released to each cluster's barrier, by the parity of the phase, and the last such parity.
     pub(crate) clusters: FxHashMap<u32, (bool, [Released; 2])>,
     pub(crate) reports: Reports,
     /// Bad accesses at different instructions after which kernels go on.
     pub(crate) forgives: usize,
+    /// Whether somebody may change registers while kernels run.
+    pub(crate) registers_change: bool,
     /// Of an analysis of locks, which knows no races of the run itself.
     pub(crate) locks: Option<Box<Locks>>,
     pub(crate) candidates: Candidates,
@@ -130,6 +133,7 @@ impl Detector {
     }
 
     /// Warps of a pack execute an instruction.
+    #[inline(always)]
     pub(crate) fn issue(&mut self, launch: usize, issue: &Issue<'_>) {
         let of = &self.launches[launch];
         let site = self.sites.id(of.module, issue.function, issue.instruction);
@@ -141,22 +145,34 @@ impl Detector {
             warp: issue.first_warp as u16,
             site,
         };
-        if self.locks.is_some() {
-            return self.issue_by_locks((who, &what), issue);
-        }
-        if let Some(steps) = self.sites.steps(of.module, issue.function).filter(|_| self.checks.sync) {
-            let steps = Arc::clone(steps);
-            issue.each_warp(|event| self.product(launch, &steps, event));
+        if self.sites.have_products || self.locks.is_some() {
+            return self.issue_closely((who, &what), issue);
         }
         self.issue_to((who, &what), issue, issue.masks);
+    }
+
+    /// The same where instructions that access nothing may matter.
+    #[cold]
+    #[inline(never)]
+    fn issue_closely(&mut self, (who, what): (Who, &Site), issue: &Issue<'_>) {
+        if self.locks.is_some() {
+            return self.issue_by_locks((who, what), issue);
+        }
+        if let Some(steps) = self.sites.steps(what.module, issue.function).filter(|_| self.checks.sync) {
+            let steps = Arc::clone(steps);
+            issue.each_warp(|event| self.product(who.launch, &steps, event));
+        }
+        self.issue_to((who, what), issue, issue.masks);
     }
 
     /// The same as far as it is not the business of locks.
     pub(crate) fn issue_to(&mut self, (who, what): (Who, &Site), issue: &Issue<'_>, masks: &[u32]) {
         match (what.action, &issue.access) {
             (Action::Access(kind), Some(access)) if !what.is_strong() => {
-                if !matches!(access.space, SpaceKind::Local | SpaceKind::Param) {
-                    self.weak(who, what, access, (masks, kind));
+                if !matches!(access.space, SpaceKind::Local | SpaceKind::Param)
+                    && !self.in_interval((who, what.anchor), access, masks, kind)
+                {
+                    self.weak_closely(who, what, access, (masks, kind));
                 }
             }
             (Action::Access(Access::Load), Some(access)) if self.polls_alone((who, what), access, masks) => {}

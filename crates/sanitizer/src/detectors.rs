@@ -55,12 +55,15 @@ impl Detectors {
     }
 
     pub(crate) fn issue(&mut self, launch: usize, issue: &Issue<'_>) {
-        self.each(|detector| {
-            if !detector.copies.is_empty() {
-                detector.finish_copy(launch, None);
-            }
-            detector.issue(launch, issue);
-        });
+        // Mostly there is one, and nothing but the instruction.
+        if let Some(of_locks) = &mut self.of_locks {
+            of_locks.finish_copy(launch, None);
+            of_locks.issue(launch, issue);
+        }
+        if !self.of_run.copies.is_empty() {
+            self.of_run.finish_copy(launch, None);
+        }
+        self.of_run.issue(launch, issue);
         if !self.of_run.pooled.is_empty() {
             self.of_run.look_for_freed(launch, issue);
         }

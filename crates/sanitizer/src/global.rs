@@ -21,11 +21,22 @@ enum Page {
     Rows(Box<[Row; ROWS]>),
 }
 
+/// Rows that no page has any more.
+type Left = Vec<Box<[Row; ROWS]>>;
+
+/// Pages whose rows are kept when their memory is freed, at most.
+const LEFT: usize = 4096;
+
 impl Page {
-    fn rows(&mut self) -> &mut [Row; ROWS] {
+    fn rows(&mut self, left: &mut Left) -> &mut [Row; ROWS] {
         if let Self::Whole(row) | Self::Listed(row) = *self {
-            let rows = vec![row; ROWS].try_into();
-            *self = Self::Rows(rows.expect("the vector has as many rows as a page"));
+            *self = Self::Rows(match left.pop() {
+                Some(mut rows) => {
+                    rows.fill(row);
+                    rows
+                }
+                None => vec![row; ROWS].try_into().expect("the vector has as many rows as a page"),
+            });
         }
         match self {
             Self::Rows(rows) => rows,
@@ -92,6 +103,7 @@ pub(crate) struct Global {
     /// Pages that are not there and that nobody has written: the first, and that behind the last.
     fresh: BTreeMap<u64, u64>,
     pub(crate) listed: Listed,
+    left: Left,
 }
 
 impl Global {
@@ -107,28 +119,48 @@ impl Global {
         (address % PAGE / ROW) as usize
     }
 
-    /// A page, which is made if it is not there.
+    /// A page, which is made if it is not there, and rows that are left.
     #[inline(always)]
-    fn made(&mut self, number: u64) -> &mut Page {
-        let fresh = &mut self.fresh;
-        self.pages.or_make(number, || {
+    fn made(&mut self, number: u64) -> (&mut Page, &mut Left) {
+        let Self { pages, fresh, left, .. } = self;
+        let page = pages.or_make(number, || {
             let unwritten = !fresh.is_empty() && take(fresh, number, number + 1);
             Page::Whole(Row::new(unwritten))
-        })
+        });
+        (page, left)
     }
 
     /// The rows of a page.
     #[inline(always)]
     pub(crate) fn page(&mut self, number: u64) -> &mut [Row; ROWS] {
         match self.made(number) {
-            Page::Rows(rows) => rows,
-            page @ (Page::Whole(_) | Page::Listed(_)) => page.rows(),
+            (Page::Rows(rows), _) => rows,
+            (page @ (Page::Whole(_) | Page::Listed(_)), left) => page.rows(left),
         }
+    }
+
+    /// Is as if it were new, but for its memory.
+    pub(crate) fn forget_all(&mut self) {
+        let Self { pages, fresh, listed, left } = self;
+        left.extend(pages.all.drain(..).filter_map(|page| match page {
+            Page::Rows(rows) => Some(rows),
+            Page::Whole(_) | Page::Listed(_) => None,
+        }));
+        pages.places.clear();
+        pages.left.clear();
+        pages.latest = None;
+        fresh.clear();
+        listed.forget_all();
+    }
+
+    /// Bytes of its memory.
+    pub(crate) fn memory(&self) -> usize {
+        (self.pages.all.len() + self.left.len()) * PAGE as usize + self.listed.memory()
     }
 
     /// The row that stands for all of a page, if one does.
     pub(crate) fn whole(&mut self, number: u64) -> Option<&mut Row> {
-        match self.made(number) {
+        match self.made(number).0 {
             Page::Whole(row) => Some(row),
             Page::Rows(_) | Page::Listed(_) => None,
         }
@@ -142,7 +174,7 @@ impl Global {
     /// Has a page listed, if one row stands for it, all of it was written, and that is known to who knows everybody up to a
     /// time. When it was written, and whether it was not listed before.
     pub(crate) fn begin_listing(&mut self, number: u64, everyone: Time) -> Option<(Time, bool)> {
-        let page = self.made(number);
+        let (page, _) = self.made(number);
         let (row, new) = match page {
             Page::Whole(row) => (*row, true),
             Page::Listed(row) => (*row, false),
@@ -159,7 +191,7 @@ impl Global {
     /// A page is no longer listed. Whether it was.
     pub(crate) fn end_listing(&mut self, number: u64) -> bool {
         let Some(page @ Page::Listed(_)) = self.pages.get_mut(number) else { return false };
-        page.rows();
+        page.rows(&mut self.left);
         true
     }
 
@@ -180,7 +212,7 @@ impl Global {
         let (first, behind) = whole_pages(address, bytes);
         take(&mut self.fresh, first, behind);
         for number in self.present(first, behind) {
-            match self.made(number) {
+            match self.made(number).0 {
                 Page::Whole(row) => row.unwritten = false,
                 // It was written.
                 Page::Listed(_) => {}
@@ -209,6 +241,9 @@ impl Global {
         for number in self.present(first, behind) {
             if let Some(Page::Rows(mut rows)) = self.pages.remove(number) {
                 rows.iter_mut().for_each(|row| extras.release_row(row));
+                if self.left.len() < LEFT {
+                    self.left.push(rows);
+                }
             }
         }
         take(&mut self.fresh, first, behind);

@@ -11,18 +11,22 @@
 //! intervals, and where asynchronous copies or other CTAs may access the memory, it has none at all: these know of
 //! what is before a barrier by other means.
 
+mod stamps;
+
+use crate::anchors::{Anchor, Anchored, Found};
 use crate::clock::Time;
 use crate::detector::{Detector, Target, Who, begin_of_own};
-use crate::places::{OfWarp, Placing, Side};
+use crate::places::{OfWarp, Placing, Reach};
 use crate::row::{ROW, Row};
 use crate::runs::each_lane;
 use crate::shadow::{Extras, GRANULE};
-use crate::site::Site;
+use crate::site::{Site, SiteId};
 use machine::fault::Access;
-use machine::lanes::Plane;
-use machine::lanes::simd::{Simd, Work, on_host};
+use machine::lanes::simd::on_host;
+use machine::lanes::{EMPTY, Plane};
 use machine::memory::{SpaceKind, TENSOR_MEMORY};
 use machine::observe::{MemoryAccess, PackAccess, PackAddresses};
+use stamps::{Read, Write};
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -32,6 +36,8 @@ const REACH: u64 = TENSOR_MEMORY;
 /// Accesses of warps that are kept, and those of which each lane's address is, at most. What has more closes the interval.
 const WARPS: usize = 8192;
 const PLANES: usize = 1024;
+/// Accesses of packs that are kept, at most.
+const KEPT: usize = 4096;
 
 /// Stamps of an interval: one for each thread, and one for several.
 const STAMPS: i32 = 2048;
@@ -46,7 +52,22 @@ struct Kept {
     time: Time,
     access: Access,
     bytes: u32,
+    places: InList,
+}
+
+/// Where places of the warps of a pack are listed: the first, how many, and how much further on the access is.
+#[derive(Clone, Copy, Debug)]
+struct InList {
+    at: usize,
     warps: usize,
+    further: u32,
+}
+
+impl InList {
+    #[inline(always)]
+    fn of(self, warps: &[OfWarp]) -> impl Iterator<Item = OfWarp> {
+        warps[self.at..self.at + self.warps].iter().map(move |of| of.moved(self.further))
+    }
 }
 
 /// What becomes of an access.
@@ -72,20 +93,15 @@ pub(crate) struct Interval {
     kept: Vec<Kept>,
     warps: Vec<OfWarp>,
     planes: Vec<Plane<u32>>,
-    /// Accesses whose reads are noted: they are once somebody writes. With them those of warps.
-    noted: [usize; 2],
+    anchored: Anchored,
+    /// Accesses whose reads are noted: they are once somebody writes.
+    noted: usize,
     /// Whether somebody has written in this interval.
     written: bool,
     /// Words of which all are written.
     whole: Range<usize>,
     /// Words that were written and of which the rows do not know.
     news: Range<usize>,
-}
-
-/// Whether a word with a stamp is not of this interval, or of one thread alone.
-#[inline(always)]
-fn is_free(stamp: i32, first: i32, own: i32) -> bool {
-    (stamp < first) | (stamp == own)
 }
 
 impl Interval {
@@ -97,6 +113,7 @@ impl Interval {
         if self.first > i32::MAX - 2 * STAMPS {
             self.writes.iter_mut().for_each(|stamp| *stamp = (*stamp).min(BEFORE));
             self.reads.fill(0);
+            self.anchored.clear();
             self.first = STAMPS;
         }
     }
@@ -104,6 +121,7 @@ impl Interval {
     /// Memory that nobody has accessed.
     pub(crate) fn clear(&mut self) {
         self.forget();
+        self.anchored.clear();
         self.writes.fill(0);
         (self.open, self.whole, self.news) = (false, 0..0, 0..0);
     }
@@ -112,7 +130,7 @@ impl Interval {
         self.kept.clear();
         self.warps.clear();
         self.planes.clear();
-        self.noted = [0; 2];
+        self.noted = 0;
         self.written = false;
     }
 
@@ -123,26 +141,26 @@ impl Interval {
         (rows, extras): (&[Row], &Extras),
         (who, access, begin): (Who, &PackAccess<'_>, u64),
         (masks, kind): (&[u32], Access),
-        time: Time,
+        (anchor, time): (Option<Anchor>, Time),
     ) -> Fate {
-        let Self { warps, planes, .. } = self;
-        let before = (warps.len(), planes.len());
-        if before.0 + masks.len() > WARPS || before.1 + masks.len() > PLANES {
+        let before = (self.warps.len(), self.planes.len());
+        let is_full = before.0 + masks.len() > WARPS || before.1 + masks.len() > PLANES;
+        if is_full || self.kept.len() >= KEPT {
             return fate(access, begin, masks);
         }
-        let bytes = u64::from(access.bytes);
-        let reach = Placing { addresses: &access.addresses, begin, masks, warps, planes }.place();
-        if reach.some >= REACH || reach.some & (bytes - 1) != 0 {
+        let anchor = anchor.filter(|_| !matches!(access.addresses, PackAddresses::Uniform(_)));
+        let known = anchor.and_then(|anchor| self.anchored(who.warp, anchor, (access, begin, masks)));
+        let Some((places, reach)) = known.or_else(|| self.list(access, begin, masks)) else {
             self.take_back(before);
             return fate(access, begin, masks);
-        }
-        let words = reach.words(bytes);
+        };
+        let words = reach.words(access.bytes.into());
         if words.end > self.writes.len() {
             let all = words.end.next_power_of_two().max(256);
             self.writes.resize(all, 0);
             self.reads.resize(all, 0);
         }
-        self.kept.push(Kept { who, time, access: kind, bytes: access.bytes, warps: masks.len() });
+        self.kept.push(Kept { who, time, access: kind, bytes: access.bytes, places });
         let free = match kind {
             // Mostly all was written before the last barrier.
             Access::Load
@@ -150,22 +168,71 @@ impl Interval {
             {
                 true
             }
-            Access::Load => on_host(Read { of: self, from: before.0, memory: (rows, extras) }),
+            Access::Load => on_host(Read { of: self, memory: (rows, extras) }),
             Access::Store => {
                 self.written = true;
-                let free = on_host(Write { of: self, from: before.0 });
+                let free = on_host(Write { of: self });
                 self.wrote(words);
                 free
             }
             Access::Atomic => false,
         };
         if free {
+            if let Some(anchor) = anchor.filter(|_| known.is_none()) {
+                self.note_anchor(who.warp, anchor, (begin, masks), (places, reach));
+            }
             return Fate::Made;
         }
         // Who looks closer makes it.
         self.kept.pop();
         self.take_back(before);
         Fate::Closes
+    }
+
+    /// Lists where the warps of a pack access, if all words are followed here.
+    #[inline(always)]
+    fn list(&mut self, access: &PackAccess<'_>, begin: u64, masks: &[u32]) -> Option<(InList, Reach)> {
+        let Self { warps, planes, .. } = self;
+        let places = InList { at: warps.len(), warps: masks.len(), further: 0 };
+        let PackAccess { ref addresses, step, .. } = *access;
+        let reach = Placing { addresses, step, begin, masks, warps, planes }.place();
+        is_followed(reach, access.bytes).then_some((places, reach))
+    }
+
+    /// The same where it follows from what is listed.
+    #[inline(always)]
+    fn anchored(
+        &self,
+        first_warp: u16,
+        anchor: Anchor,
+        (access, begin, masks): (&PackAccess<'_>, u64, &[u32]),
+    ) -> Option<(InList, Reach)> {
+        let found = self.anchored.find(first_warp, anchor)?;
+        if found.interval != self.first || found.begin != begin || found.masks[..masks.len()] != *masks {
+            return None;
+        }
+        let further = anchor.offset.wrapping_sub(found.offset);
+        let reach = found.reach.moved(further).filter(|&reach| is_followed(reach, access.bytes))?;
+        let places = InList { at: found.at, warps: masks.len(), further: further as u32 };
+        debug_assert!(are_at(places.of(&self.warps), access, begin), "{access:?} {anchor:?} {found:?}");
+        Some((places, reach))
+    }
+
+    /// Remembers what is listed of a value.
+    fn note_anchor(
+        &mut self,
+        first_warp: u16,
+        anchor: Anchor,
+        (begin, masks): (u64, &[u32]),
+        (places, reach): (InList, Reach),
+    ) {
+        if places.of(&self.warps).all(|of| of.is_at_steps()) {
+            let mut of_all = EMPTY;
+            of_all[..masks.len()].copy_from_slice(masks);
+            let (interval, offset, at) = (self.first, anchor.offset, places.at);
+            let found = Found { interval, masks: of_all, begin, offset, reach, at };
+            self.anchored.note(first_warp, anchor, found);
+        }
     }
 
     fn take_back(&mut self, (warps, planes): (usize, usize)) {
@@ -183,164 +250,6 @@ impl Interval {
         let behind = writes[known.end..].iter().take_while(|stamp| **stamp != 0).count();
         *whole = known.start - before..known.end + behind;
     }
-
-    /// Notes all reads that are kept.
-    #[inline(always)]
-    fn note_reads(&mut self) {
-        let Self { kept, warps, planes, reads, noted, first, .. } = self;
-        let [done, mut at] = *noted;
-        for &Kept { who, access, bytes, warps: count, .. } in &kept[done..] {
-            let of = &warps[at..at + count];
-            at += count;
-            if access != Access::Load {
-                continue;
-            }
-            let (first, words) = (*first, words_of(bytes));
-            let note = |stamp: &mut i32, own: i32| {
-                *stamp = if is_free(*stamp, first, own) { own } else { first + SEVERAL };
-            };
-            for (of, begin) in of.iter().zip((first + 32 * i32::from(who.warp)..).step_by(32)) {
-                if let Some(sides) = of.sides(bytes) {
-                    for side in sides.into_iter().flatten() {
-                        each_word(side, begin, words, &mut reads[..], |stamp, own| note(stamp, own));
-                    }
-                } else if let Some(places) = of.alike() {
-                    for (place, mask) in places.into_iter().filter(|(_, mask)| *mask != 0) {
-                        let own = own_of(mask, begin, first);
-                        reads[word_of(place)..][..words].iter_mut().for_each(|stamp| note(stamp, own));
-                    }
-                } else {
-                    for (lane, place) in of.each(planes) {
-                        let own = begin + lane as i32;
-                        reads[word_of(place)..][..words].iter_mut().for_each(|stamp| note(stamp, own));
-                    }
-                }
-            }
-        }
-        *noted = [kept.len(), warps.len()];
-    }
-}
-
-/// Does something with the stamps of the words of lanes side by side, and with the stamp of the lane of each.
-#[inline(always)]
-fn each_word(
-    Side { lane, count, place }: Side,
-    begin: i32,
-    words: usize,
-    stamps: &mut [i32],
-    mut act: impl FnMut(&mut i32, i32),
-) {
-    let (stamps, own) = (&mut stamps[word_of(place)..][..count * words], begin + lane as i32..);
-    match words {
-        1 => stamps.iter_mut().zip(own).for_each(|(stamp, own)| act(stamp, own)),
-        _ => {
-            for (stamps, own) in stamps.chunks_exact_mut(words).zip(own) {
-                stamps.iter_mut().for_each(|stamp| act(stamp, own));
-            }
-        }
-    }
-}
-
-/// The last of the accesses that are kept reads: whether nobody else has written what it reads, and somebody has.
-struct Read<'a> {
-    of: &'a mut Interval,
-    /// Where its warps begin.
-    from: usize,
-    memory: (&'a [Row], &'a Extras),
-}
-
-impl Work for Read<'_> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run<S: Simd>(self) -> bool {
-        let (rows, extras) = self.memory;
-        let Interval { writes, kept, warps, planes, first, .. } = self.of;
-        let Some(&Kept { who, bytes, .. }) = kept.last() else { return false };
-        let (first, words) = (*first, words_of(bytes));
-        let free = |writes: &mut [i32], place: u32, own: i32| {
-            (word_of(place)..).take(words).all(|at| match writes[at] {
-                0 => {
-                    let written = has_been_written(rows, extras, at);
-                    writes[at] = if written { BEFORE } else { 0 };
-                    written
-                }
-                stamp => is_free(stamp, first, own),
-            })
-        };
-        let begin = first + 32 * i32::from(who.warp);
-        for (of, begin) in warps[self.from..].iter().zip((begin..).step_by(32)) {
-            if let Some(sides) = of.sides(bytes) {
-                let mut all = true;
-                for side in sides.into_iter().flatten() {
-                    each_word(side, begin, words, writes, |stamp, own| {
-                        all &= is_free(*stamp, first, own) & (*stamp != 0);
-                    });
-                }
-                if all {
-                    continue;
-                }
-            } else if let Some(places) = of.alike() {
-                let mut places = places.into_iter().filter(|(_, mask)| *mask != 0);
-                if !places.all(|(place, mask)| free(writes, place, own_of(mask, begin, first))) {
-                    return false;
-                }
-                continue;
-            }
-            if !of.each(planes).all(|(lane, place)| free(writes, place, begin + lane as i32)) {
-                return false;
-            }
-        }
-        true
-    }
-}
-
-/// The last of the accesses that are kept writes: whether nobody else has accessed what it writes.
-struct Write<'a> {
-    of: &'a mut Interval,
-    from: usize,
-}
-
-impl Work for Write<'_> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run<S: Simd>(self) -> bool {
-        self.of.note_reads();
-        let Interval { writes, reads, kept, warps, planes, first, .. } = self.of;
-        let Some(&Kept { who, bytes, .. }) = kept.last() else { return false };
-        let (first, words) = (*first, words_of(bytes));
-        let begin = first + 32 * i32::from(who.warp);
-        let mut all = true;
-        for (of, begin) in warps[self.from..].iter().zip((begin..).step_by(32)) {
-            if let Some(sides) = of.sides(bytes) {
-                for side in sides.into_iter().flatten() {
-                    each_word(side, begin, words, reads, |stamp, own| all &= is_free(*stamp, first, own));
-                    each_word(side, begin, words, writes, |stamp, own| {
-                        all &= is_free(*stamp, first, own);
-                        *stamp = own;
-                    });
-                }
-                continue;
-            }
-            for (lane, place) in of.each(planes) {
-                let (at, own) = (word_of(place), begin + lane as i32);
-                for (write, read) in writes[at..][..words].iter_mut().zip(&reads[at..][..words]) {
-                    all &= is_free(*write, first, own) && is_free(*read, first, own);
-                    *write = own;
-                }
-            }
-        }
-        all
-    }
-}
-
-/// The stamp of lanes that access a word together, of a warp whose stamps begin with `begin`.
-fn own_of(mask: u32, begin: i32, first: i32) -> i32 {
-    match mask.is_power_of_two() {
-        true => begin + mask.trailing_zeros() as i32,
-        false => first + SEVERAL,
-    }
 }
 
 fn word_of(place: u32) -> usize {
@@ -349,6 +258,20 @@ fn word_of(place: u32) -> usize {
 
 fn words_of(bytes: u32) -> usize {
     (bytes / GRANULE as u32) as usize
+}
+
+/// Whether words within a reach are followed here, by accesses of so many bytes.
+#[inline(always)]
+fn is_followed(reach: Reach, bytes: u32) -> bool {
+    reach.some < REACH && reach.some & u64::from(bytes - 1) == 0
+}
+
+/// Whether warps that access at steps access what is told.
+fn are_at(warps: impl Iterator<Item = OfWarp>, access: &PackAccess<'_>, begin: u64) -> bool {
+    warps.enumerate().all(|(warp, of)| {
+        let addresses = access.addresses.lanes(warp);
+        of.each(&[]).all(|(lane, place)| addresses[lane as usize].wrapping_sub(begin) == u64::from(place))
+    })
 }
 
 /// What becomes of an access that is not kept.
@@ -375,7 +298,7 @@ impl Detector {
     #[inline(always)]
     pub(crate) fn in_interval(
         &mut self,
-        who: Who,
+        (who, anchor): (Who, Option<Anchor>),
         access: &PackAccess<'_>,
         masks: &[u32],
         kind: Access,
@@ -385,21 +308,36 @@ impl Detector {
         }
         let Self { blocks, launches, extras, time, .. } = self;
         let block = blocks.of_number(who.home.cta, launches);
+        if let Some(anchor) = anchor.filter(|anchor| anchor.begins) {
+            block.interval.anchored.forget(who.warp, anchor);
+        }
         if !block.interval.open {
             return false;
         }
         let Some(begin) = begin_of_own(&launches[who.launch], access.space) else { return false };
         let fate = match access.bytes {
             4 | 8 | 16 => {
-                let rows = (&block.shared[..], &*extras);
-                block.interval.access(rows, (who, access, begin), (masks, kind), *time)
+                let rows = (&block.shared[..], &**extras);
+                block.interval.access(rows, (who, access, begin), (masks, kind), (anchor, *time))
             }
             _ => fate(access, begin, masks),
         };
-        if fate == Fate::Closes {
-            self.close_interval(who.home.cta);
+        match fate {
+            Fate::Made if launches[who.launch].intervals.is_busy() => self.find_anchors(who.site),
+            Fate::Closes => self.close_interval(who.home.cta),
+            Fate::Made | Fate::Elsewhere => {}
         }
         fate == Fate::Made
+    }
+
+    /// Finds out what the addresses of the function of an instruction are computed of, which takes as long as many accesses do.
+    #[cold]
+    #[inline(never)]
+    fn find_anchors(&mut self, site: SiteId) {
+        let Site { module, function, .. } = *self.sites.get(site);
+        if let Some(text) = self.modules.get(module as usize).filter(|_| !self.registers_change) {
+            self.sites.find_anchors((module, text), function);
+        }
     }
 
     /// Somebody is about to look at the rows of a CTA's shared memory: they say then what its interval has said.
@@ -442,16 +380,15 @@ impl Detector {
             }
         }
         let now = self.time;
-        let (mut warps, mut launch) = (&interval.warps[..], None);
-        for &Kept { who, time, access, bytes, warps: count } in &interval.kept {
+        let mut launch = None;
+        for &Kept { who, time, access, bytes, places } in &interval.kept {
             self.time = time;
-            let (own, behind) = warps.split_at(count);
-            warps = behind;
-            let masks: Vec<u32> = own.iter().map(|of| of.mask).collect();
-            let planes: Vec<_> = own.iter().map(|of| of.places.plane(&interval.planes)).collect();
+            let own = || places.of(&interval.warps);
+            let masks: Vec<u32> = own().map(|of| of.mask).collect();
+            let planes: Vec<_> = own().map(|of| of.places.plane(&interval.planes)).collect();
             let addresses = PackAddresses::Narrow(&planes, 0);
             let site: Site = *self.sites.get(who.site);
-            let told = PackAccess { space: SpaceKind::Shared, access, bytes, addresses };
+            let told = PackAccess { space: SpaceKind::Shared, access, bytes, addresses, step: None };
             self.weak(who, &site, &told, (&masks, access));
             launch = Some(who.launch);
         }
@@ -479,7 +416,11 @@ pub(crate) struct Intervals {
     pub(crate) possible: bool,
     begun: Cell<u32>,
     closed: Cell<u32>,
+    accesses: Cell<u32>,
 }
+
+/// Accesses of packs in intervals of a launch after which it is worth a look at the kernel; few where tests are to come by it.
+const BUSY: u32 = if cfg!(debug_assertions) { 4 } else { 2048 };
 
 /// Intervals that may be closed before it is asked whether that is most of them.
 const PATIENCE: u32 = 32;
@@ -491,6 +432,13 @@ impl Intervals {
         let begins = self.possible && (closed < PATIENCE || closed < begun / 4);
         self.begun.set(begun.saturating_add(u32::from(begins)));
         begins
+    }
+
+    /// Another access is made. Whether it is the one after which there are many.
+    #[inline(always)]
+    fn is_busy(&self) -> bool {
+        self.accesses.set(self.accesses.get().wrapping_add(1));
+        self.accesses.get() == BUSY
     }
 
     fn closed(&self) {

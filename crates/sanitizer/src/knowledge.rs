@@ -1,7 +1,7 @@
 //! What threads know: a clock for each proxy, and where locks are looked into what is known only because critical sections
 //! came in the order in which they did.
 
-use crate::clock::{Clock, Time, join};
+use crate::clock::{Clock, Line, Time, join, join_in_line};
 use std::sync::Arc;
 
 /// What is known for accesses through the generic proxy, and for those through the async proxy: of the latter only what
@@ -38,6 +38,17 @@ impl Knowledge {
         }
         join(&mut self.generic, &other.generic);
         join(&mut self.proxied, &other.proxied);
+    }
+
+    /// The same of what a location carries and of who releases to it, who knows something new.
+    pub(crate) fn join_in_line(&mut self, other: &Self, line: &mut Option<Arc<Line>>) {
+        match (&self.by_locks, &other.by_locks) {
+            (None, None) => {
+                join_in_line(&mut self.generic, &other.generic, line);
+                join(&mut self.proxied, &other.proxied);
+            }
+            _ => self.join(other),
+        }
     }
 
     /// Learns what lanes of a warp, or of an agent, have done until a time.

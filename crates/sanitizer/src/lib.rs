@@ -17,8 +17,8 @@
 //! | `polls` | strong reads that say nothing new |
 //! | `site` | what an instruction is to the memory model |
 //! | `runs` | which lanes access memory one after the other |
-//! | `shadow`, `pool`, `row`, `words`, `readers`, `half_rows`, `reads`, `global` | who accessed every byte last |
-//! | `interval`, `places` | shared memory between two barriers of a CTA; where the lanes of a warp access it |
+//! | `shadow`, `pool`, `reused`, `row`, `words`, `readers`, `half_rows`, `reads`, `global` | who accessed every byte last |
+//! | `interval`, `places`, `anchors` | shared memory between two barriers of a CTA; where the lanes of a warp access it; which accesses have addresses in common |
 //! | `state` | threads, CTAs, launches |
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
 //! | `detector`, `weak`, `scattered`, `listed`, `strong`, `counters` | accesses of warps; those without an order, reads that can wait, the usual ones with one |
@@ -33,6 +33,7 @@
 //! have scopes that meet ([`memory_model::definitions`]); its axioms judge the litmus tests that reports come with.
 
 mod accessor;
+mod anchors;
 mod candidates;
 mod check;
 mod clock;
@@ -63,6 +64,7 @@ mod readers;
 mod reads;
 mod release;
 mod report;
+mod reused;
 mod row;
 mod runs;
 mod scattered;
@@ -141,6 +143,12 @@ impl Sanitizer {
     /// The same where kernels go on after bad accesses, at so many different instructions.
     pub fn keeping_going(self, most: usize) -> Self {
         self.detectors().of_run.forgives = most;
+        self
+    }
+
+    /// The same for who may change registers while kernels run, as debuggers do.
+    pub fn where_registers_change(self) -> Self {
+        self.detectors().of_run.registers_change = true;
         self
     }
 

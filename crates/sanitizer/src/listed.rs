@@ -18,8 +18,10 @@ use crate::runs::{HalfWarps, Run, Scattered, each_lane};
 use crate::shadow::{Entry, GRANULE};
 use crate::site::SiteId;
 use machine::fault::Access;
+use machine::lanes::simd::{Simd, Work, on_host};
 use machine::memory::SHARED_WINDOW;
 use rustc_hash::FxHashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Addresses that are listed at most, 64 MiB of them, instructions, and things that the clocks of these say.
@@ -52,6 +54,8 @@ pub(crate) struct Listed {
     /// How much the clocks say.
     said: usize,
     pages: Vec<u64>,
+    /// The same side by side, in ascending order: the first address, and that behind the last.
+    spans: Vec<Range<u64>>,
     /// By the last digits of its number, a page and whether it is listed.
     known: Box<[(u64, bool); KNOWN]>,
     /// The latest write to a page that is listed.
@@ -60,16 +64,36 @@ pub(crate) struct Listed {
     refused: Vec<bool>,
 }
 
+/// Of a number that no page has.
+const NO_PAGE: (u64, bool) = (u64::MAX, false);
+
 impl Default for Listed {
     fn default() -> Self {
-        let (reads, addresses, clocks, pages, refused) = Default::default();
-        // No page has this number.
-        let known = vec![(u64::MAX, false); KNOWN].try_into().expect("the vector has as many elements");
-        Self { reads, addresses, begin: 0, clocks, said: 0, pages, known, written: 0, refused }
+        let (reads, addresses, clocks, pages, spans, refused) = Default::default();
+        let known = vec![NO_PAGE; KNOWN].try_into().expect("the vector has as many elements");
+        Self { reads, addresses, begin: 0, clocks, said: 0, pages, spans, known, written: 0, refused }
     }
 }
 
 impl Listed {
+    /// Is as if it were new, but for its memory.
+    pub(crate) fn forget_all(&mut self) {
+        let Self { reads, addresses, begin, clocks, said, pages, spans, known, written, refused } = self;
+        reads.clear();
+        addresses.clear();
+        clocks.clear();
+        pages.clear();
+        spans.clear();
+        refused.clear();
+        known.fill(NO_PAGE);
+        (*begin, *said, *written) = (0, 0, 0);
+    }
+
+    /// Bytes of its memory.
+    pub(crate) fn memory(&self) -> usize {
+        self.reads.capacity() * size_of::<Reads>() + self.addresses.capacity() * size_of::<u32>()
+    }
+
     fn is_full(&self) -> bool {
         self.addresses.len() >= MOST || self.reads.len() >= MOST_READS || self.said >= MOST_KNOWN
     }
@@ -101,6 +125,35 @@ impl Listed {
         self.reads.push(Reads { home: by.home, warp: by.warp, entry, clock, bytes, run });
     }
 
+    /// A page is listed.
+    fn add(&mut self, number: u64) {
+        self.pages.push(number);
+        let (start, end) = (number * PAGE, (number + 1) * PAGE);
+        let at = self.spans.partition_point(|span| span.start < start);
+        let joins = |span: &&Range<u64>| span.end == start || span.start == end;
+        let before = at.checked_sub(1).filter(|&before| self.spans.get(before).as_ref().is_some_and(joins));
+        let behind = self.spans.get(at).as_ref().is_some_and(joins);
+        match (before, behind) {
+            (None, false) => self.spans.insert(at, start..end),
+            (None, true) => self.spans[at].start = start,
+            (Some(before), false) => self.spans[before].end = end,
+            (Some(before), true) => self.spans[before].end = self.spans.remove(at).end,
+        }
+    }
+
+    /// What stands for the addresses of lanes, if they are all aligned and on pages side by side.
+    #[inline(always)]
+    fn words(&self, addresses: &[u64; 32], bytes: u64, mask: u32) -> Option<[u32; 32]> {
+        let any = addresses[mask.trailing_zeros() as usize % 32];
+        let at = self.spans.partition_point(|span| span.end <= any);
+        let &Range { start, end } = self.spans.get(at)?;
+        let fits = !self.addresses.is_empty()
+            && start >= self.begin
+            && (end - self.begin) / GRANULE <= u64::from(u32::MAX);
+        let words = Words { addresses, mask, start, bytes: end - start, align: bytes - 1, begin: self.begin };
+        if fits && mask != 0 { on_host(words) } else { None }
+    }
+
     /// What stands for an address.
     fn word(&mut self, address: u64) -> Option<u32> {
         if self.addresses.is_empty() {
@@ -109,6 +162,33 @@ impl Listed {
             self.begin -= self.begin % GRANULE;
         }
         u32::try_from(address.checked_sub(self.begin)? / GRANULE).ok()
+    }
+}
+
+/// See [`Listed::words`].
+struct Words<'a> {
+    addresses: &'a [u64; 32],
+    mask: u32,
+    start: u64,
+    bytes: u64,
+    align: u64,
+    begin: u64,
+}
+
+impl Work for Words<'_> {
+    type Output = Option<[u32; 32]>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> Self::Output {
+        let Self { addresses, mask, start, bytes, align, begin } = self;
+        // Those of other lanes mean nothing.
+        let addresses = match mask {
+            u32::MAX => *addresses,
+            _ => S::blend64(mask, *addresses, [start; 32]),
+        };
+        let outside = addresses.map(|at| u64::from(at.wrapping_sub(start) >= bytes) | at & align);
+        let words = addresses.map(|at| (at.wrapping_sub(begin) / GRANULE) as u32);
+        (outside.into_iter().fold(0, |all, outside| all | outside) == 0).then_some(words)
     }
 }
 
@@ -123,6 +203,21 @@ impl Global {
         let simple = matches!(bytes, 4 | 8 | 16) && by.is_plain();
         if !simple || by.everyone < self.listed.written || self.listed.is_full() {
             return mask;
+        }
+        if let Some(words) = self.listed.words(addresses, bytes, mask) {
+            match mask {
+                u32::MAX => self.listed.addresses.extend_from_slice(&words),
+                _ => {
+                    let (mut some, mut count) = ([0; 32], 0);
+                    for (lane, word) in words.into_iter().enumerate() {
+                        some[count % 32] = word;
+                        count += (mask >> lane & 1) as usize;
+                    }
+                    self.listed.addresses.extend_from_slice(&some[..count]);
+                }
+            }
+            self.listed.note(by.entry_of(mask), bytes, None, clock, by);
+            return 0;
         }
         let mut listed = 0;
         for (lane, address) in each_lane(addresses, mask) {
@@ -226,7 +321,7 @@ impl Global {
         if let Some((written, new)) = written {
             self.listed.written = written.max(self.listed.written);
             if new {
-                self.listed.pages.push(number);
+                self.listed.add(number);
             }
         }
         self.listed.known[number as usize % KNOWN] = (number, written.is_some());
@@ -317,4 +412,37 @@ fn of_pages(run: Run) -> impl Iterator<Item = Run> {
         rest = behind;
         Some(first)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_side_by_side_are_one_span() {
+        let mut listed = Listed::default();
+        for number in [5, 9, 7, 6, 4, 11] {
+            listed.add(number);
+        }
+        let pages = |first: u64, behind: u64| first * PAGE..behind * PAGE;
+        assert_eq!(listed.spans, [pages(4, 8), pages(9, 10), pages(11, 12)]);
+        listed.add(10);
+        assert_eq!(listed.spans, [pages(4, 8), pages(9, 12)]);
+    }
+
+    #[test]
+    fn words_stand_for_addresses_of_one_span() {
+        let mut listed = Listed::default();
+        listed.add(5);
+        let begin = 5 * PAGE;
+        assert_eq!(listed.word(begin).map(|word| listed.addresses.push(word)), Some(()));
+        let mut addresses: [u64; 32] = std::array::from_fn(|lane| begin + 4 * (lane as u64 * 37 % 1024));
+        let of = |address: u64| ((address - listed.begin) / GRANULE) as u32;
+        assert_eq!(listed.words(&addresses, 4, !0), Some(addresses.map(of)));
+        addresses[3] += 2;
+        assert_eq!(listed.words(&addresses, 4, !0), None);
+        assert!(listed.words(&addresses, 4, !8).is_some_and(|words| words[4] == of(addresses[4])));
+        addresses[3] = begin + PAGE;
+        assert_eq!(listed.words(&addresses, 4, !0), None);
+    }
 }

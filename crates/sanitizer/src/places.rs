@@ -25,12 +25,36 @@ pub(crate) enum Places {
     Plane(usize),
 }
 
-/// Lanes side by side of half a warp: the number of the first one in the warp, how many there are, and where the first one accesses.
+/// Lanes side by side: the number of the first one, how many there are, and where the first one accesses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Side {
     pub(crate) lane: u32,
     pub(crate) count: usize,
     pub(crate) place: u32,
+}
+
+impl Side {
+    /// The same of a warp with a number, among the lanes of all.
+    #[inline(always)]
+    pub(crate) fn of_warp(self, number: u32) -> Self {
+        Self { lane: number * LANES as u32 + self.lane, ..self }
+    }
+
+    /// Takes one that follows it into it, where elements are so far apart. If it does not follow, it is the next, and what was there
+    /// before is done.
+    #[inline(always)]
+    pub(crate) fn join(joined: &mut Option<Self>, next: Self, apart: u32) -> Option<Self> {
+        match joined {
+            Some(Self { lane, count, place })
+                if *lane + *count as u32 == next.lane
+                    && place.wrapping_add(*count as u32 * apart) == next.place =>
+            {
+                *count += next.count;
+                None
+            }
+            _ => joined.replace(next),
+        }
+    }
 }
 
 impl OfWarp {
@@ -72,6 +96,24 @@ impl OfWarp {
     }
 }
 
+impl OfWarp {
+    /// The same so much further on, if its places are at steps.
+    #[inline(always)]
+    pub(crate) fn moved(self, further: u32) -> Self {
+        match self.places {
+            Places::Steps { first, step } => {
+                let first = first.map(|place| place.wrapping_add(further));
+                Self { places: Places::Steps { first, step }, ..self }
+            }
+            Places::Plane(_) => self,
+        }
+    }
+
+    pub(crate) fn is_at_steps(&self) -> bool {
+        matches!(self.places, Places::Steps { .. })
+    }
+}
+
 impl Places {
     /// That of a lane.
     #[inline(always)]
@@ -93,7 +135,7 @@ impl Places {
 
 /// What the places of an access have in common: bits of some of them and of the steps between, of which the least and the greatest
 /// tell how all are aligned and how far they go; and the least and the greatest place.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reach {
     pub(crate) some: u64,
     pub(crate) least: u64,
@@ -102,6 +144,14 @@ pub(crate) struct Reach {
 
 impl Reach {
     const NOTHING: Self = Self { some: 0, least: u64::MAX, greatest: 0 };
+
+    /// The same so much further on, unless that goes round.
+    #[inline(always)]
+    pub(crate) fn moved(&self, further: i64) -> Option<Self> {
+        let [least, greatest] = [self.least, self.greatest].map(|place| place.wrapping_add_signed(further));
+        let some = self.some | further.unsigned_abs() | greatest;
+        (least <= greatest).then_some(Self { some, least, greatest })
+    }
 
     #[inline(always)]
     fn add(&mut self, place: u64) {
@@ -122,6 +172,8 @@ impl Reach {
 /// Puts the places of the warps of a pack into lists, of addresses that begin somewhere.
 pub(crate) struct Placing<'a> {
     pub(crate) addresses: &'a PackAddresses<'a>,
+    /// See [`PackAccess::step`](machine::observe::PackAccess::step).
+    pub(crate) step: Option<i64>,
     pub(crate) begin: u64,
     pub(crate) masks: &'a [u32],
     pub(crate) warps: &'a mut Vec<OfWarp>,
@@ -140,7 +192,7 @@ impl Work for Placing<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self) -> Reach {
-        let Self { addresses, begin, masks, warps, planes } = self;
+        let Self { addresses, step, begin, masks, warps, planes } = self;
         let mut reach = Reach::NOTHING;
         match *addresses {
             PackAddresses::Uniform(address) => {
@@ -152,7 +204,7 @@ impl Work for Placing<'_> {
             PackAddresses::Narrow(of, offset) => {
                 for (plane, &mask) in of.iter().zip(masks) {
                     let place = |address: u32| u64::from(address.wrapping_add(offset)).wrapping_sub(begin);
-                    let places = match narrow_steps(&plane.0) {
+                    let places = match narrow_steps(&plane.0, mask, step) {
                         Some(step) => halves(&plane.0, i64::from(step as i32), mask, &mut reach, place),
                         None => lane_by_lane(&plane.0, mask, &mut reach, planes, place),
                     };
@@ -162,7 +214,7 @@ impl Work for Placing<'_> {
             PackAddresses::Wide(of, offset) => {
                 for (plane, &mask) in of.iter().zip(masks) {
                     let place = |address: u64| address.wrapping_add(offset).wrapping_sub(begin);
-                    let places = match wide_steps(&plane.0) {
+                    let places = match wide_steps(&plane.0, mask, step) {
                         Some(step) => halves(&plane.0, step as i64, mask, &mut reach, place),
                         None => lane_by_lane(&plane.0, mask, &mut reach, planes, place),
                     };
@@ -174,10 +226,41 @@ impl Work for Placing<'_> {
     }
 }
 
-/// The step between the lanes of each half, if there is one. What is expected of lanes side by side is an array of its own, since that
-/// becomes a vector.
+/// Whether lanes of a mask are so far apart that the first and the last one of each half show it.
 #[inline(always)]
-pub(crate) fn narrow_steps(lanes: &[u32; LANES]) -> Option<u32> {
+fn ends_are_apart(mask: u32, are_apart: impl Fn(usize, usize) -> bool) -> bool {
+    if mask == !0 {
+        return are_apart(0, HALF - 1) & are_apart(HALF, LANES - 1);
+    }
+    [mask & 0xffff, mask & 0xffff_0000]
+        .into_iter()
+        .all(|half| half == 0 || are_apart(half.trailing_zeros() as usize, half.ilog2() as usize))
+}
+
+/// The step between the lanes of a mask in each half, if there is one. If the program's text tells it, it is enough to look at some.
+#[inline(always)]
+pub(crate) fn narrow_steps(lanes: &[u32; LANES], mask: u32, told: Option<i64>) -> Option<u32> {
+    let told = told.map(|step| step as u32).filter(|&step| {
+        ends_are_apart(mask, |from, to| {
+            lanes[to].wrapping_sub(lanes[from]) == step.wrapping_mul((to - from) as u32)
+        })
+    });
+    told.or_else(|| found_narrow(lanes))
+}
+
+#[inline(always)]
+pub(crate) fn wide_steps(lanes: &[u64; LANES], mask: u32, told: Option<i64>) -> Option<u64> {
+    let told = told.map(|step| step as u64).filter(|&step| {
+        ends_are_apart(mask, |from, to| {
+            lanes[to].wrapping_sub(lanes[from]) == step.wrapping_mul((to - from) as u64)
+        })
+    });
+    told.or_else(|| found_wide(lanes))
+}
+
+/// The step between all lanes of each half. What is expected of lanes side by side is an array of its own, since that becomes a vector.
+#[inline(always)]
+fn found_narrow(lanes: &[u32; LANES]) -> Option<u32> {
     let step = lanes[1].wrapping_sub(lanes[0]);
     let mut differs = [0; 8];
     for half in lanes.as_chunks::<HALF>().0 {
@@ -194,7 +277,7 @@ pub(crate) fn narrow_steps(lanes: &[u32; LANES]) -> Option<u32> {
 }
 
 #[inline(always)]
-pub(crate) fn wide_steps(lanes: &[u64; LANES]) -> Option<u64> {
+fn found_wide(lanes: &[u64; LANES]) -> Option<u64> {
     let step = lanes[1].wrapping_sub(lanes[0]);
     let mut differs = [0; 4];
     for half in lanes.as_chunks::<HALF>().0 {
@@ -220,20 +303,25 @@ fn halves<T: Copy>(
     reach: &mut Reach,
     place: impl Fn(T) -> u64,
 ) -> Places {
+    let mut begin = [0, HALF].map(|lane| place(lanes[lane]) as u32);
     if mask == !0 {
         [0, HALF - 1, HALF, LANES - 1].into_iter().for_each(|lane| reach.add(place(lanes[lane])));
         reach.some |= step.unsigned_abs();
+        return Places::Steps { first: begin, step: step as u32 };
     }
-    for half in 0..if mask == !0 { 0 } else { 2 } {
+    for (half, begin) in begin.iter_mut().enumerate() {
         let mask = mask >> (HALF * half) & 0xffff;
         if mask != 0 {
-            let (first, last) = (mask.trailing_zeros() as usize, mask.ilog2() as usize);
-            reach.add(place(lanes[HALF * half + first]));
-            reach.add(place(lanes[HALF * half + last]));
+            let (first, last) = (mask.trailing_zeros(), mask.ilog2());
+            let from = place(lanes[HALF * half + first as usize]);
+            reach.add(from);
+            reach.add(place(lanes[HALF * half + last as usize]));
             reach.some |= if first == last { 0 } else { step.unsigned_abs() };
+            // Of the others it is not known that they are at steps.
+            *begin = (from as u32).wrapping_sub((step as u32).wrapping_mul(first));
         }
     }
-    Places::Steps { first: [place(lanes[0]) as u32, place(lanes[HALF]) as u32], step: step as u32 }
+    Places::Steps { first: begin, step: step as u32 }
 }
 
 /// The places of the lanes of a mask, of which that of the first one stands for the others.
@@ -281,10 +369,23 @@ mod tests {
         }
         let wide = [Plane(places.map(|place| BEGIN.wrapping_add_signed(place - 8)))];
         let narrow = [Plane(wide[0].0.map(|address| address as u32))];
-        for addresses in [PackAddresses::Wide(&wide, 8), PackAddresses::Narrow(&narrow, 8)] {
+        // A step that the program's text tells is one of the active lanes alone.
+        let told = lanes_of(mask).zip(lanes_of(mask & (mask - 1))).next();
+        let told =
+            told.map(|(lane, next)| (places[next as usize] - places[lane as usize]) / i64::from(next - lane));
+        let apart = |(lane, next): (u32, u32)| {
+            lane / 16 != next / 16
+                || told.is_some_and(|step| {
+                    places[next as usize] - places[lane as usize] == step * i64::from(next - lane)
+                })
+        };
+        let told = told.filter(|_| lanes_of(mask).zip(lanes_of(mask & (mask - 1))).all(apart));
+        let all = [PackAddresses::Wide(&wide, 8), PackAddresses::Narrow(&narrow, 8)];
+        for (addresses, step) in all.into_iter().flat_map(|of| [None, Some(4), told].map(|step| (of, step))) {
             let (mut warps, mut planes) = (Vec::new(), Vec::new());
             let placing = Placing {
                 addresses: &addresses,
+                step,
                 begin: BEGIN,
                 masks: &[mask],
                 warps: &mut warps,

@@ -36,6 +36,17 @@ impl<T: Copy + Default> Pool<T> {
         &mut self.all[number as usize]
     }
 
+    /// Forgets all of them, but not their memory.
+    pub(crate) fn clear(&mut self) {
+        self.all.clear();
+        self.free.clear();
+    }
+
+    /// Bytes of their memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.all.capacity() * size_of::<T>()
+    }
+
     #[cfg(test)]
     pub(crate) fn used(&self) -> usize {
         self.all.len() - self.free.len()

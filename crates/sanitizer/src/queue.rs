@@ -35,7 +35,7 @@ struct Issued {
     block: [u32; 3],
     first_warp: u32,
     warps: usize,
-    access: Option<(SpaceKind, Access, u32, Addresses)>,
+    access: Option<(SpaceKind, Access, u32, Addresses, Option<i64>)>,
 }
 
 /// See [`PackAddresses`].
@@ -81,7 +81,7 @@ impl Batch {
         let warps = masks.len();
         self.masks.extend(masks);
         self.masks.extend(active);
-        let access = access.map(|PackAccess { space, access, bytes, addresses }| {
+        let access = access.map(|PackAccess { space, access, bytes, addresses, step }| {
             let addresses = match addresses {
                 PackAddresses::Uniform(address) => Addresses::Uniform(address),
                 PackAddresses::Narrow(planes, offset) => {
@@ -93,7 +93,7 @@ impl Batch {
                     Addresses::Wide(offset)
                 }
             };
-            (space, access, bytes, addresses)
+            (space, access, bytes, addresses, step)
         });
         let issued = Issued { function, instruction, block, first_warp, warps, access };
         self.told.push((launch, Told::Issue(issued)));
@@ -111,7 +111,7 @@ impl Batch {
             let happening = match told {
                 Told::Issue(issued) => {
                     let warps = issued.warps;
-                    let access = issued.access.map(|(space, access, bytes, addresses)| {
+                    let access = issued.access.map(|(space, access, bytes, addresses, step)| {
                         let addresses = match addresses {
                             Addresses::Uniform(address) => PackAddresses::Uniform(address),
                             Addresses::Narrow(offset) => {
@@ -119,7 +119,7 @@ impl Batch {
                             }
                             Addresses::Wide(offset) => PackAddresses::Wide(taken(&mut wide, warps), offset),
                         };
-                        PackAccess { space, access, bytes, addresses }
+                        PackAccess { space, access, bytes, addresses, step }
                     });
                     let issue = Issue {
                         function: issued.function,

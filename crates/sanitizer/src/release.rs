@@ -4,6 +4,7 @@
 //! was released is kept by the releaser's CTA and scope; and what was released at `.gpu` or `.sys` scope once more, together,
 //! for acquires of such a scope.
 
+use crate::clock::Line;
 use crate::knowledge::Knowledge;
 use crate::shadow::Location;
 use crate::site::Site;
@@ -40,6 +41,7 @@ pub(crate) struct Released {
     latest: Vec<Part>,
     /// What was released to the device.
     device: Option<Knowledge>,
+    line: Option<Arc<Line>>,
     /// Whether something was not.
     narrow: bool,
 }
@@ -86,7 +88,7 @@ impl Released {
         }
         match (&mut self.device, scope) {
             (_, Scope::Cta | Scope::Cluster) => self.narrow = true,
-            (Some(known), _) => known.join(knowledge),
+            (Some(known), _) => known.join_in_line(knowledge, &mut self.line),
             (device, _) => *device = Some(knowledge.clone()),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::places::{HALF, narrow_steps, wide_steps};
 use crate::row::{Pattern, ROW, is_aligned};
-use machine::observe::PackAddresses;
+use machine::observe::{PackAccess, PackAddresses};
 
 /// Elements that lanes access one after the other: the first one by `lanes`, the next one by the lanes after those.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ pub(crate) struct Scattered {
 /// The runs of a whole warp of a pack, if it has a simple pattern.
 #[inline(always)]
 pub(crate) fn half_warps_of(
-    addresses: &PackAddresses<'_>,
+    PackAccess { addresses, step: told, .. }: &PackAccess<'_>,
     warp: usize,
     bytes: u64,
     together: bool,
@@ -113,14 +113,14 @@ pub(crate) fn half_warps_of(
             let ends = [lanes[0], lanes[HALF]].map(|address| address.wrapping_add(offset));
             let (reach, step) = (HALF as u32 * bytes as u32, lanes[1].wrapping_sub(lanes[0]));
             let goes_round = ends[0].checked_add(reach).is_none() || ends[1].checked_add(reach).is_none();
-            let step = if simple(step.into()) && !goes_round { narrow_steps(lanes) } else { None };
+            let step = if simple(step.into()) && !goes_round { narrow_steps(lanes, !0, *told) } else { None };
             (ends.map(u64::from), step.map(u64::from))
         }
         PackAddresses::Wide(planes, offset) => {
             let lanes = &planes[warp].0;
             let step = lanes[1].wrapping_sub(lanes[0]);
             let ends = [lanes[0], lanes[HALF]].map(|address| address.wrapping_add(offset));
-            (ends, if simple(step) { wide_steps(lanes) } else { None })
+            (ends, if simple(step) { wide_steps(lanes, !0, *told) } else { None })
         }
     };
     match step {
@@ -277,18 +277,22 @@ impl Gathered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use machine::fault::Access;
     use machine::lanes::Plane;
+    use machine::memory::SpaceKind;
 
     /// The runs, which are the same whether halves are looked at first or not.
-    fn runs(addresses: [u64; 32], mask: u32, together: bool) -> Vec<(u64, u32, u64)> {
-        let told = |run: Run| (run.address, run.lanes, run.count);
-        let lanes: Vec<_> = Scattered::new(addresses, 4, mask, together).map(told).collect();
-        let wide = [Plane(addresses)];
-        let narrow = [Plane(addresses.map(|address| address as u32 - 8))];
-        for planes in [PackAddresses::Wide(&wide, 0), PackAddresses::Narrow(&narrow, 8)] {
-            let halves = half_warps_of(&planes, 0, 4, together);
+    fn runs(places: [u64; 32], mask: u32, together: bool) -> Vec<(u64, u32, u64)> {
+        let of = |run: Run| (run.address, run.lanes, run.count);
+        let lanes: Vec<_> = Scattered::new(places, 4, mask, together).map(of).collect();
+        let wide = [Plane(places)];
+        let narrow = [Plane(places.map(|address| address as u32 - 8))];
+        for addresses in [PackAddresses::Wide(&wide, 0), PackAddresses::Narrow(&narrow, 8)] {
+            let (space, access) = (SpaceKind::Global, Access::Load);
+            let told = PackAccess { space, access, bytes: 4, addresses, step: None };
+            let halves = half_warps_of(&told, 0, 4, together);
             if mask == !0 && halves.runs > 0 {
-                let halves: Vec<_> = (0..halves.runs).map(|at| told(halves.run(at, 4))).collect();
+                let halves: Vec<_> = (0..halves.runs).map(|at| of(halves.run(at, 4))).collect();
                 assert_eq!(halves, lanes);
             }
         }

@@ -285,6 +285,32 @@ impl Default for Extras {
 }
 
 impl Extras {
+    /// Is as if it were new, but for its memory.
+    pub(crate) fn forget_all(&mut self) {
+        let Self { all, free, readers, cells, counters, words, half_rows, word_readers } = self;
+        all.truncate(1);
+        all[0] = Extra::default();
+        free.clear();
+        counters.clear();
+        words.clear();
+        half_rows.clear();
+        word_readers.clear();
+        readers.clear();
+        cells.clear();
+        readers.make();
+        cells.make();
+    }
+
+    /// Bytes of its memory, but for what single extras have.
+    pub(crate) fn memory(&self) -> usize {
+        let Self { all, free: _, readers, cells, counters, words, half_rows, word_readers } = self;
+        all.capacity() * size_of::<Extra>()
+            + counters.capacity() * size_of::<Counters>()
+            + [readers.bytes(), cells.bytes(), words.bytes(), half_rows.bytes(), word_readers.bytes()]
+                .iter()
+                .sum::<usize>()
+    }
+
     fn make(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             self.all.push(Extra::default());

@@ -1,6 +1,7 @@
 //! What every instruction of a module is to the memory model: order, scope, proxy, bytes; and what the model's text says of
 //! that ([`memory_model::definitions`]).
 
+use crate::anchors::{Anchor, anchors};
 use crate::products::{self, Step};
 use machine::fault::Access;
 use memory_model::definitions::NEWEST;
@@ -121,6 +122,8 @@ pub(crate) struct Site {
     pub(crate) own: bool,
     /// Bytes of an element: vectors are accesses of their elements.
     pub(crate) element: u32,
+    /// What its addresses are computed of, once that is [known](Sites::find_anchors).
+    pub(crate) anchor: Option<Anchor>,
     /// The module, function and index.
     pub(crate) module: u32,
     pub(crate) function: FuncId,
@@ -241,6 +244,10 @@ pub(crate) struct Sites {
     steps: Vec<Vec<Option<Arc<[Step]>>>>,
     /// For each module, whether it has asynchronous operations.
     asynchronous: Vec<bool>,
+    /// For each module, of which functions it is known what addresses are computed of.
+    anchored: Vec<Vec<bool>>,
+    /// Whether any function of any module multiplies matrices.
+    pub(crate) have_products: bool,
 }
 
 impl Default for Sites {
@@ -256,12 +263,14 @@ impl Default for Sites {
             exchanges: false,
             own: false,
             element: 1,
+            anchor: None,
             module: DRIVER,
             function: FuncId(0),
             instruction: 0,
         };
         let sites = vec![of_driver(Access::Load), of_driver(Access::Store)];
-        Self { sites, starts: Vec::new(), steps: Vec::new(), asynchronous: Vec::new() }
+        let (starts, steps, asynchronous, anchored) = Default::default();
+        Self { sites, starts, steps, asynchronous, anchored, have_products: false }
     }
 }
 
@@ -301,6 +310,7 @@ impl Sites {
                     exchanges: opcode.has(Modifier::Cas) || opcode.has(Modifier::Exch),
                     own: spaces.any(|space| OWN.contains(&space)),
                     element: opcode.ty(Slot::Type).map_or(16, |ty| ty.bytes()).max(1),
+                    anchor: None,
                     module: number,
                     function: FuncId(index as u32),
                     instruction: place as u32,
@@ -309,8 +319,11 @@ impl Sites {
         }
         self.starts.push(starts);
         self.asynchronous.push(asynchronous);
+        self.anchored.push(vec![false; module.functions.len()]);
         let functions = (0..module.functions.len() as u32).map(FuncId);
-        self.steps.push(functions.map(|function| products::steps(module, function)).collect());
+        let steps: Vec<_> = functions.map(|function| products::steps(module, function)).collect();
+        self.have_products |= steps.iter().any(Option::is_some);
+        self.steps.push(steps);
         number
     }
 
@@ -322,6 +335,15 @@ impl Sites {
     /// Whether a module has asynchronous operations, as the driver's copies are.
     pub(crate) fn are_asynchronous(&self, module: u32) -> bool {
         self.asynchronous.get(module as usize).is_none_or(|asynchronous| *asynchronous)
+    }
+
+    /// Finds out what the addresses of a function's accesses are computed of.
+    pub(crate) fn find_anchors(&mut self, (number, module): (u32, &Module), function: FuncId) {
+        let known = std::mem::replace(&mut self.anchored[number as usize][function.index()], true);
+        for (instruction, anchor) in if known { Vec::new() } else { anchors(module, function) } {
+            let site = self.id(number, function, instruction) as usize;
+            self.sites[site].anchor = Some(anchor);
+        }
     }
 
     /// The site of an instruction.

@@ -428,15 +428,16 @@ impl Block {
     pub(crate) fn meet(&mut self, arrivals: &[Arrival], everyone: bool, time: Time) {
         self.tell_apart();
         let cta = self.home.cta;
-        let mut all: Option<Knowledge> = None;
+        let (mut all, mut first): (Option<Knowledge>, Option<&Knowledge>) = (None, None);
         for arrival in arrivals {
             let warp = &self.warps[usize::from(arrival.warp)];
             let of_waiting = warp.known(if arrival.known.is_none() { arrival.mask } else { 0 });
             for known in arrival.known.iter().chain(of_waiting) {
                 match &mut all {
                     // Most know what the others know.
+                    Some(_) if first.is_some_and(|first| first.same(known)) => {}
                     Some(all) => all.join(known),
-                    None => all = Some(known.clone()),
+                    None => (all, first) = (Some(known.clone()), Some(known)),
                 }
             }
         }

@@ -64,7 +64,7 @@ impl Detector {
                 let planes = [Plane(*addresses)];
                 let addresses = PackAddresses::Wide(&planes, 0);
                 let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-                let told = PackAccess { space: SpaceKind::Generic, access, bytes, addresses };
+                let told = PackAccess { space: SpaceKind::Generic, access, bytes, addresses, step: None };
                 self.weak(who, &site, &told, (&[lanes.mask], access));
             }
         }

@@ -35,9 +35,20 @@ impl Detector {
         access: &PackAccess<'_>,
         (masks, kind): (&[u32], Access),
     ) {
-        if self.in_interval(who, access, masks, kind) {
-            return;
+        if !self.in_interval((who, site.anchor), access, masks, kind) {
+            self.weak_closely(who, site, access, (masks, kind));
         }
+    }
+
+    /// The same of those that are no part of an interval.
+    #[inline(never)]
+    pub(crate) fn weak_closely(
+        &mut self,
+        who: Who,
+        site: &Site,
+        access: &PackAccess<'_>,
+        (masks, kind): (&[u32], Access),
+    ) {
         let bytes = u64::from(access.bytes);
         let loads = kind == Access::Load;
         let (mut found, mut elsewhere) = (Vec::new(), Vec::new());
@@ -98,7 +109,7 @@ impl Detector {
                 by.knowledge = locks.as_ref().map(|_| knowledge);
                 let by = &*by;
                 let mut half_warps = match mask == !0 {
-                    true => half_warps_of(&access.addresses, first, bytes, loads),
+                    true => half_warps_of(access, first, bytes, loads),
                     false => HalfWarps::default(),
                 };
                 let mut scattered = None;

@@ -50,6 +50,8 @@ pub(crate) use decoders;
 pub(crate) struct Memory {
     pub(crate) address: Address,
     pub(crate) pattern: Pattern,
+    /// See [`PackAccess`](crate::observe::PackAccess).
+    pub(crate) step: Option<i64>,
     /// The space that it really leads into: that of the variable, if the instruction leaves it open.
     pub(crate) space: SpaceKind,
 }
@@ -90,12 +92,12 @@ impl Decoder<'_> {
     /// Emits an access of `bytes` a lane to memory.
     pub(crate) fn emit_access(
         &mut self,
-        Memory { space, address, .. }: Memory,
+        Memory { space, address, step, .. }: Memory,
         access: Access,
         bytes: u32,
         op: impl Into<Op>,
     ) -> Decoded {
-        self.code.emit(op, Meta::Memory { space, access, bytes, address });
+        self.code.emit(op, Meta::Memory { space, access, bytes, address, step });
         Ok(())
     }
 

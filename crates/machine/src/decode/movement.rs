@@ -261,7 +261,7 @@ impl Decode for Ld {
         }
         let signed = self.ty.kind() == TypeKind::Signed;
         let (planes, width) = d.write_elements(&self.d, bits, signed)?;
-        let at @ Memory { address, pattern, space } = d.memory(&self.a, bytes)?;
+        let at @ Memory { address, pattern, space, .. } = d.memory(&self.a, bytes)?;
         let moved = Transfer { space, memory: bits, register: width };
         let op = match planes[..] {
             // A load whose value is dropped still accesses memory.
@@ -299,7 +299,7 @@ fn store_elements(
     });
     let width = d.width_of(registers, bits);
     let planes = d.read_planes(values, width)?;
-    let at @ Memory { address, pattern, space } = d.memory(address, bytes)?;
+    let at @ Memory { address, pattern, space, .. } = d.memory(address, bytes)?;
     let moved = Transfer { space, memory: bits, register: width };
     let op = match planes[..] {
         [a] => {

@@ -9,7 +9,7 @@ use crate::image::{LOCAL_BASE, Op, ZERO};
 use crate::lanes::{Condition, Operand, PlaneId, PredicateId, ScalarId, Source};
 use crate::memory::SpaceKind;
 use crate::operation::kinds::{AddOffset, ClockRead, PredicateFromScalar, ReadSpecial, SetPredicate, Unary};
-use crate::operation::{Address, Immediate, Pattern};
+use crate::operation::{Address, Immediate, Pattern, step_of};
 use crate::ops::special::{Reading, reader, reading};
 use crate::ops::width::{resize, sign_extend, sign_extend_scalar, signs};
 use ir::operand::{Def, Predicate, Space, Value};
@@ -226,7 +226,7 @@ impl Decoder<'_> {
     pub(crate) fn memory(&mut self, operand: &ir::operand::Address, bytes: u32) -> Result<Memory, Missing> {
         let named = self.space_of(operand.space);
         let offset = operand.offset as u64;
-        let mut pattern = Pattern::Any;
+        let (mut pattern, mut step) = (Pattern::Any, None);
         let (address, space) = match operand.base {
             AddressBase::Absolute => (Address::new(ZERO, offset), named),
             AddressBase::Variable(id) => {
@@ -245,7 +245,8 @@ impl Decoder<'_> {
                 };
                 let base = match self.home(register) {
                     Home::Plane(plane) if plane.bits() > 16 => {
-                        pattern = Pattern::of(self.shapes.at(self.code.current(), register), bytes);
+                        let shape = self.shapes.at(self.code.current(), register);
+                        (pattern, step) = (Pattern::of(shape, bytes), step_of(shape));
                         plane.into()
                     }
                     Home::Scalar(scalar) => scalar.into(),
@@ -263,7 +264,7 @@ impl Decoder<'_> {
             SpaceKind::Shared if operand.space == Space::SharedCluster => SpaceKind::Cluster,
             space => space,
         };
-        Ok(Memory { address, pattern, space })
+        Ok(Memory { address, pattern, step, space })
     }
 
     /// The same for an instruction that only some memories have: a variable in another one is meant by its generic

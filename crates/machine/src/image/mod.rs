@@ -333,8 +333,8 @@ pub(crate) enum Meta {
     Part,
     /// Stands for the instruction, or guards the next operation, which does.
     Plain,
-    /// A memory instruction.
-    Memory { space: SpaceKind, access: Access, bytes: u32, address: Address },
+    /// A memory instruction; see [`PackAccess`](crate::observe::PackAccess).
+    Memory { space: SpaceKind, access: Access, bytes: u32, address: Address, step: Option<i64> },
 }
 
 impl std::fmt::Debug for Image {

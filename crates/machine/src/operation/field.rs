@@ -55,6 +55,14 @@ impl Pattern {
     }
 }
 
+/// How far apart the lanes of each row access memory, if the shape of an address, in so many lanes, tells.
+pub(crate) fn step_of((shape, lanes): (Shape, u32)) -> Option<i64> {
+    match shape {
+        Shape::Affine { stride } if lanes as usize >= ROW => Some(stride),
+        Shape::Affine { .. } | Shape::Invariant | Shape::Varying => None,
+    }
+}
+
 /// Lanes of a row: in blocks of 16 threads by so many a warp has two, and tiles are often that wide.
 pub(crate) const ROW: usize = 16;
 

@@ -12,7 +12,7 @@ pub(crate) mod kinds;
 mod print;
 
 pub(crate) use field::{
-    Address, CarryIn, Combine, Immediate, List, ObjectKind, Pattern, ROW, Run, Site, Target,
+    Address, CarryIn, Combine, Immediate, List, ObjectKind, Pattern, ROW, Run, Site, Target, step_of,
 };
 pub(crate) use kinds::{Fields, Operation, Printed};
 pub(crate) use print::Names;

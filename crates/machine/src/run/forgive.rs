@@ -97,7 +97,7 @@ impl<'a> Forgiveness<'a> {
         active: Mask,
         step: &dyn Fn(&mut Exec<'_>) -> u32,
     ) -> u32 {
-        let Meta::Memory { space, access, bytes, address } = self.grid.image.metas[at as usize] else {
+        let Meta::Memory { space, access, bytes, address, .. } = self.grid.image.metas[at as usize] else {
             return step(x);
         };
         let bytes = u64::from(bytes);

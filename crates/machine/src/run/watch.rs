@@ -162,9 +162,9 @@ impl Watched<'_> {
             holds(branch.condition, taken.insert(x.mask));
         }
         let access = match meta {
-            Meta::Memory { space, access, bytes, address } => {
+            Meta::Memory { space, access, bytes, address, step } => {
                 let addresses = addresses_of_pack(x, address);
-                Some(PackAccess { space, access, bytes, addresses })
+                Some(PackAccess { space, access, bytes, addresses, step })
             }
             Meta::Part | Meta::Plain => None,
         };

@@ -1,0 +1,86 @@
+//! Memory of shadows that are over, for those that begin: a process that checks one launch after the other, each with nothing
+//! remembered, need not ask the host for it again and have it zeroed each time.
+
+use crate::global::Global;
+use crate::shadow::Extras;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, PoisonError};
+
+/// Bytes that wait for the next shadow, at most, of each kind.
+const MOST: usize = 64 << 20;
+
+/// What has much memory.
+pub(crate) trait Reusable: Default + 'static {
+    /// Makes it as one that has just been made, but for its memory.
+    fn clear(&mut self);
+    /// How much that is, about.
+    fn bytes(&self) -> usize;
+    /// Where one waits.
+    fn waiting() -> &'static Mutex<Option<Self>>;
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Reused<T: Reusable>(T);
+
+impl<T: Reusable> Default for Reused<T> {
+    fn default() -> Self {
+        Self(T::waiting().lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default())
+    }
+}
+
+impl<T: Reusable> Drop for Reused<T> {
+    fn drop(&mut self) {
+        if self.0.bytes() <= MOST {
+            self.0.clear();
+            let left = std::mem::take(&mut self.0);
+            *T::waiting().lock().unwrap_or_else(PoisonError::into_inner) = Some(left);
+        }
+    }
+}
+
+impl<T: Reusable> Deref for Reused<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Reusable> DerefMut for Reused<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+impl Reusable for Global {
+    fn clear(&mut self) {
+        self.forget_all();
+    }
+
+    fn bytes(&self) -> usize {
+        self.memory()
+    }
+
+    fn waiting() -> &'static Mutex<Option<Self>> {
+        static WAITING: Mutex<Option<Global>> = Mutex::new(None);
+        &WAITING
+    }
+}
+
+impl Reusable for Extras {
+    fn clear(&mut self) {
+        self.forget_all();
+    }
+
+    fn bytes(&self) -> usize {
+        self.memory()
+    }
+
+    fn waiting() -> &'static Mutex<Option<Self>> {
+        static WAITING: Mutex<Option<Extras>> = Mutex::new(None);
+        &WAITING
+    }
+}
