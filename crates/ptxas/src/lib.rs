@@ -16,6 +16,7 @@ mod emit;
 mod file;
 pub mod layout;
 mod optimise;
+mod products;
 mod registers;
 pub mod schedule;
 mod select;
@@ -311,6 +312,7 @@ fn kernel(module: &Module, id: FuncId, options: Options) -> Result<emit::Kernel<
         if options.level == Level::Overlapped && local == 0 {
             optimise::without_stack(&mut selected.code);
         }
+        products::settle(&mut selected.code, &allocation);
         let clashes = || verify::clashes(&selected.code, &allocation);
         debug_assert_eq!(clashes(), [], "registers of `{}`", declaration.name);
         let select::Selected { code, frames, .. } = selected;

@@ -112,6 +112,7 @@ fn fits(code: &Code, flow: &Flow, branch: usize, region: &Region) -> bool {
             !cyclic || !(one.name.starts_with("ATOM") || one.name.contains(".STRONG"))
         }
         Latency::Meeting => one.name == "YIELD" || one.name == "NOP",
+        Latency::Uniform | Latency::Product | Latency::Products | Latency::Group => false,
         Latency::Serial => {
             ["CS2R", "BMSK", "RED", "REDG"].contains(&one.name.split('.').next().unwrap_or_default())
                 && !cyclic
@@ -170,7 +171,11 @@ fn is_alike(one: &Instruction) -> bool {
     match latency(one) {
         Latency::Variable { .. } => !one.name.starts_with("ATOM") && !one.operands.iter().any(special),
         Latency::Fixed(_) | Latency::Branch | Latency::Meeting => true,
-        Latency::Serial => one.written == 0,
+        Latency::Uniform
+        | Latency::Product
+        | Latency::Products
+        | Latency::Group
+        | Latency::Serial => one.written == 0,
     }
 }
 

@@ -156,9 +156,14 @@ impl Region {
             weights[index] = weight(one).map_or(1, |Weight(cycles)| cycles);
             guards[index] = match latency(one) {
                 Latency::Fixed(pipe) => guard_cycles(pipe),
-                Latency::Variable { .. } | Latency::Branch | Latency::Meeting | Latency::Serial => {
-                    weights[index]
-                }
+                Latency::Variable { .. }
+                | Latency::Branch
+                | Latency::Meeting
+                | Latency::Uniform
+                | Latency::Product
+                | Latency::Products
+                | Latency::Group
+                | Latency::Serial => weights[index],
             };
             units.reads(code, one, &mut |unit| reads[index].push(unit));
             units.writes(one, &mut |unit| writes[index].push(unit));
