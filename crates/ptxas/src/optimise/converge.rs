@@ -109,12 +109,13 @@ fn fits(code: &Code, flow: &Flow, branch: usize, region: &Region) -> bool {
     let alone = |one: &Instruction| match latency(one) {
         Latency::Fixed(_) | Latency::Branch => true,
         Latency::Variable { .. } => {
-            !cyclic || !(one.name.starts_with("ATOM") || one.name.contains(".STRONG"))
+            let tells = one.operands[..one.written].iter().any(|it| it.register().is_some());
+            !cyclic || !tells || !(one.name.starts_with("ATOM") || one.name.contains(".STRONG"))
         }
         Latency::Meeting => one.name == "YIELD" || one.name == "NOP",
         Latency::Uniform | Latency::Product | Latency::Products | Latency::Group => false,
         Latency::Serial => {
-            ["CS2R", "BMSK", "RED", "REDG"].contains(&one.name.split('.').next().unwrap_or_default())
+            ["CS2R", "BMSK"].contains(&one.name.split('.').next().unwrap_or_default())
                 && !cyclic
         }
     };

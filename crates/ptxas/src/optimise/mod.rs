@@ -8,6 +8,7 @@ mod fuse;
 mod graph;
 mod join;
 mod merge;
+mod narrow;
 mod needed;
 mod order;
 mod predicate;
@@ -40,6 +41,7 @@ pub(crate) fn optimise(code: &mut Code, waits: bool) {
     for stage in [Stage::Copies, Stage::Fusing, Stage::Fusing] {
         let flow = Flow::new(code);
         values::number(code, &flow, stage);
+        narrow::narrow(code);
     }
     needed::keep_needed(code);
     join::join(code);

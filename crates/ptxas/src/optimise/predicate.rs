@@ -61,7 +61,7 @@ fn skips(code: &mut Code) -> bool {
     }
     let mut gone = Vec::new();
     for (index, block) in all.iter().enumerate() {
-        let (Some(body), Some(behind)) = (all.get(index + 1), all.get(index + 2)) else { continue };
+        let Some(body) = all.get(index + 1) else { continue };
         let branch = block.lines.end - 1;
         let Line::Instruction(last) = &code.lines[branch] else { continue };
         let (Some((reg, not)), "BRA", Some(Operand::Target(to))) =
@@ -69,12 +69,20 @@ fn skips(code: &mut Code) -> bool {
         else {
             continue;
         };
-        let leads = code.lines[behind.lines.clone()].iter().take_while(|it| matches!(it, Line::Label(_)));
-        let leads = leads
-            .chain(code.lines.get(behind.lines.start))
-            .any(|it| matches!(it, Line::Label(label) if label == to));
+        // Where it leads is behind what it jumps over, or that goes there itself.
+        let goes = |line: Option<&Line>| {
+            matches!(line, Some(Line::Instruction(one))
+                if one.name == "BRA" && one.guard.is_none() && one.operands == [Operand::Target(*to)])
+        };
+        let returns = goes(code.lines[body.lines.clone()].last());
+        let body = body.lines.start..body.lines.end - usize::from(returns);
+        let mut behind = code.lines[body.end..].iter().map_while(|line| match line {
+            Line::Label(label) => Some(label),
+            Line::Instruction(_) => None,
+        });
+        let leads = returns || behind.any(|label| label == to);
         let flag = units.first[reg.0 as usize];
-        let simple = code.lines[body.lines.clone()].iter().all(|line| match line {
+        let simple = code.lines[body.clone()].iter().all(|line| match line {
             Line::Label(_) => false,
             Line::Instruction(one) => {
                 let mut own = true;
@@ -84,7 +92,7 @@ fn skips(code: &mut Code) -> bool {
         });
         if !leads
             || !simple
-            || body.lines.len() > MOST
+            || body.len() > MOST
             || gone.last().is_some_and(|&it| it + 1 >= block.lines.start)
         {
             continue;
@@ -92,7 +100,7 @@ fn skips(code: &mut Code) -> bool {
         gone.push(branch);
         // What is read before it is written has come from an earlier round.
         let (mut written, mut earlier) = (HashSet::new(), HashSet::new());
-        for line in &code.lines[body.lines.clone()] {
+        for line in &code.lines[body.clone()] {
             let Line::Instruction(one) = line else { continue };
             units.reads(code, one, &mut |unit| {
                 if !written.contains(&unit) {
@@ -103,7 +111,7 @@ fn skips(code: &mut Code) -> bool {
                 written.insert(unit);
             });
         }
-        for at in body.lines.clone() {
+        for at in body.clone() {
             let Line::Instruction(one) = &mut code.lines[at] else { continue };
             let written: Vec<Reg> = one.operands[..one.written]
                 .iter()
@@ -114,7 +122,7 @@ fn skips(code: &mut Code) -> bool {
                 parts.all(|unit| !earlier.contains(&unit))
                     && spans
                         .get(reg)
-                        .is_some_and(|&(first, last)| first >= body.lines.start && last < body.lines.end)
+                        .is_some_and(|&(first, last)| first >= body.start && last < body.end)
             };
             let own = written.iter().all(inside);
             // What nobody else reads may be computed for nothing, if nothing is loaded for it.

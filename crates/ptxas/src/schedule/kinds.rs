@@ -17,7 +17,7 @@ const DOUBLES: &[&str] = &["DADD", "DMUL", "DFMA", "DSETP"];
 /// Variable, with a result that depends on registers alone.
 const UNITS: &[&str] = &["DMMA", "LDC", "MUFU", "POPC", "FLO", "BREV", "I2F", "F2I", "F2F", "FRND", "FCHK", "S2R"];
 const LOADS: &[&str] = &["LDG", "LD", "LDS", "LDL", "LDSM"];
-const ATOMICS: &[&str] = &["ATOM", "ATOMG", "ATOMS"];
+const ATOMICS: &[&str] = &["ATOM", "ATOMG", "ATOMS", "RED", "REDG"];
 const STORES: &[&str] = &["STG", "ST", "STS", "STL"];
 /// Copies by threads, and objects in shared memory. They keep their order among all others.
 const ASIDE: &[&str] = &["LDGSTS", "SYNCS"];
@@ -96,8 +96,10 @@ pub(crate) fn latency(one: &Instruction) -> Latency {
         "HMMA" | "IMMA" | "BMMA" => {
             product(one).map_or(Latency::Serial, |cycles| Latency::Fixed(Pipe::Matrices(cycles)))
         }
-        _ if [UNITS, LOADS, ATOMICS].iter().any(|list| list.contains(&head)) => {
-            Latency::Variable { result: true }
+        _ if [UNITS, LOADS].iter().any(|list| list.contains(&head)) => Latency::Variable { result: true },
+        _ if ATOMICS.contains(&head) => {
+            let result = one.operands[..one.written].iter().any(|it| it.register().is_some());
+            Latency::Variable { result }
         }
         _ if STORES.contains(&head) => Latency::Variable { result: false },
         _ if ASIDE.contains(&head) => Latency::Variable { result: one.written > 0 },
