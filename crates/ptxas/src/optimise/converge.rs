@@ -16,6 +16,9 @@ const BARRIERS: usize = 12;
 const UNIFORM: &[&str] =
     &["SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z", "SR_CgaCtaId", "SR_SWINHI", "SR_VIRTCFG", "SR_SMEMSZ"];
 
+/// What gives lanes different results for the same operands.
+const OWN: &[&str] = &["LDL", "LD", "ATOM", "ATOMG", "ATOMS", "SYNCS"];
+
 /// Where lanes part and meet.
 struct Region {
     blocks: BTreeSet<usize>,
@@ -170,7 +173,9 @@ fn divergent(code: &Code, flow: &Flow, after: &[Option<usize>]) -> Vec<usize> {
 fn is_alike(one: &Instruction) -> bool {
     let special = |it: &Operand| matches!(it, Operand::Text(text) if text.starts_with("SR_") && !UNIFORM.contains(&text.as_str()));
     match latency(one) {
-        Latency::Variable { .. } => !one.name.starts_with("ATOM") && !one.operands.iter().any(special),
+        // Each lane has local memory of its own, which a generic address may lead to.
+        Latency::Variable { .. } if OWN.contains(&one.name.split('.').next().unwrap_or_default()) => false,
+        Latency::Variable { .. } => !one.operands.iter().any(special),
         Latency::Fixed(_) | Latency::Branch | Latency::Meeting => true,
         Latency::Uniform
         | Latency::Product

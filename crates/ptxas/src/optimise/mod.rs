@@ -37,6 +37,10 @@ pub(crate) fn without_stack(code: &mut Code) {
 
 /// Makes a kernel's code faster. `waits`: a thread may wait for what others do.
 pub(crate) fn optimise(code: &mut Code, waits: bool) {
+    if !waits {
+        // Nobody needs a turn for the others to go on.
+        without(code, "YIELD");
+    }
     predicate::predicate(code);
     for stage in [Stage::Copies, Stage::Fusing, Stage::Fusing] {
         let flow = Flow::new(code);
@@ -48,8 +52,6 @@ pub(crate) fn optimise(code: &mut Code, waits: bool) {
     values::number(code, &Flow::new(code), Stage::Copies);
     predicate::predicate(code);
     if !waits {
-        // Nobody needs a turn for the others to go on.
-        without(code, "YIELD");
         branches::straighten(code);
         let meets = code
             .lines

@@ -49,8 +49,9 @@ const UNIFORM_CYCLES: u64 = 13;
 const GROUP_STALL: u64 = 4;
 const BOARDS: usize = 6;
 
-/// A general register, or from 256 on a predicate, or the uniform registers.
+/// A general register, or a predicate, or the uniform registers.
 type Unit = u32;
+const PREDICATES: Unit = 256;
 const UNIFORM: Unit = 512;
 
 /// What a scoreboard guards.
@@ -222,7 +223,7 @@ impl Writer<'_> {
     fn unit(&self, (reg, part): (Reg, u8)) -> Unit {
         match self.code.registers[reg.0 as usize].class {
             Class::General(_) => self.allocation.of(reg) + u32::from(part),
-            Class::Predicate => 256 + self.allocation.of(reg),
+            Class::Predicate => PREDICATES + self.allocation.of(reg),
         }
     }
 
@@ -304,7 +305,11 @@ impl Writer<'_> {
             let latency = latency(one);
             let guard = one.guard.map(|(reg, _)| self.unit((reg, 0)));
             let reads = self.units(&one.operands[one.written..]);
-            let writes = self.units(&one.operands[..one.written]);
+            let mut writes = self.units(&one.operands[..one.written]);
+            if one.name.starts_with("LDGSTS") {
+                // Whether it only reads its predicate is not known.
+                writes.extend(reads.iter().filter(|&&it| it >= PREDICATES));
+            }
             let mut due =
                 due(&coming, now, latency, guard, &reads, &writes).max(product.due(latency, &writes));
             if latency == Latency::Branch {
@@ -341,7 +346,7 @@ impl Writer<'_> {
                     for &unit in &writes {
                         let it = Coming { pipe, at: now, guard: now };
                         let guard =
-                            if unit >= 256 { now + u64::from(guard_cycles(pipe)) } else { it.due(None) };
+                            if unit >= PREDICATES { now + u64::from(guard_cycles(pipe)) } else { it.due(None) };
                         coming.insert(unit, Coming { guard, ..it });
                     }
                 }
