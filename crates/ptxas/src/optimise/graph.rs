@@ -52,6 +52,11 @@ impl Flow {
         self.dominators[block].is_some()
     }
 
+    /// The nearest block that every way to a block passes.
+    pub(crate) fn above(&self, block: usize) -> Option<usize> {
+        self.dominators[block].map(|it| it as usize).filter(|&it| it < self.blocks.len())
+    }
+
     /// Whether every way to `block` passes `by`; both are reachable.
     pub(crate) fn dominates(&self, by: usize, block: usize) -> bool {
         self.tree.dominates(by as u32, block as u32)

@@ -13,6 +13,7 @@ mod needed;
 mod order;
 mod predicate;
 mod pressure;
+mod sink;
 mod slots;
 mod values;
 mod waits;
@@ -61,6 +62,7 @@ pub(crate) fn optimise(code: &mut Code, waits: bool) {
             without(code, "WARPSYNC.ALL");
         }
     }
+    sink::sink(code);
     merge::merge(code);
     balance::balance(code);
     order::order(code);
