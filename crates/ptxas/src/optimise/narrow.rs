@@ -69,6 +69,9 @@ fn without_unread(
             }
         }
         "IMAD" if one.name.starts_with("IMAD.WIDE") && !upper(&one.operands[0]) => lower_product(one),
+        "SYNCS" if one.written == 1 && one.name.contains(".ARRIVE.") && !is_read(&one.operands[0]) => {
+            one.operands[0] = Operand::zero();
+        }
         "ATOMS" => {
             let [found, at, value] = one.operands.as_slice() else { return };
             if is_read(found) {

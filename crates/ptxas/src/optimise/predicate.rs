@@ -3,7 +3,7 @@
 
 use super::values::remove;
 use crate::allocate::{Units, blocks};
-use crate::code::{Code, Line, Operand, Reg};
+use crate::code::{Code, Instruction, Line, Operand, Reg};
 use crate::schedule::{is_pure, weight};
 use std::collections::{HashMap, HashSet};
 
@@ -82,12 +82,17 @@ fn skips(code: &mut Code) -> bool {
         });
         let leads = returns || behind.any(|label| label == to);
         let flag = units.first[reg.0 as usize];
+        let within = |inner: Reg| {
+            spans.get(&inner).is_some_and(|&(first, last)| first >= body.start && last < body.end)
+        };
+        let inner = inner_guards(&code.lines[body.clone()]);
         let simple = code.lines[body.clone()].iter().all(|line| match line {
             Line::Label(_) => false,
             Line::Instruction(one) => {
                 let mut own = true;
                 units.writes(one, &mut |unit| own &= unit != flag);
-                own && one.guard.is_none() && weight(one).is_some()
+                let guard = one.guard.is_none_or(|(it, _)| inner.contains_key(&it) && within(it));
+                own && guard && weight(one).is_some()
             }
         });
         if !leads
@@ -113,6 +118,9 @@ fn skips(code: &mut Code) -> bool {
         }
         for at in body.clone() {
             let Line::Instruction(one) = &mut code.lines[at] else { continue };
+            if let Some(&negated) = written_flag(one).and_then(|it| inner.get(&it)) {
+                both(one, (reg, !not), negated);
+            }
             let written: Vec<Reg> = one.operands[..one.written]
                 .iter()
                 .filter_map(|it| it.register().map(|(reg, ..)| reg))
@@ -130,7 +138,10 @@ fn skips(code: &mut Code) -> bool {
             if own && !loads && is_pure(one) {
                 continue;
             }
-            one.guard = Some((reg, !not));
+            match one.guard {
+                Some(_) => {}
+                None => one.guard = Some((reg, !not)),
+            }
             if own {
                 written.iter().for_each(|reg| code.registers[reg.0 as usize].temporary = true);
             }
@@ -138,4 +149,50 @@ fn skips(code: &mut Code) -> bool {
     }
     remove(code, &gone);
     !gone.is_empty()
+}
+
+/// The predicate that a comparison alone writes which could take in another one.
+fn written_flag(one: &Instruction) -> Option<Reg> {
+    let joins = (one.name.starts_with("ISETP.") || one.name.starts_with("FSETP.")) && one.name.ends_with(".AND");
+    match one.operands.as_slice() {
+        [Operand::Predicate(flag, false), second, .., with]
+            if joins && one.guard.is_none() && [second, with].iter().all(|it| **it == Operand::always(false)) =>
+        {
+            Some(*flag)
+        }
+        _ => None,
+    }
+}
+
+/// Of what a branch jumps over, the predicates that one such comparison writes, and which behind it are guards alone, all alike; whether
+/// their opposite counts.
+fn inner_guards(body: &[Line]) -> HashMap<Reg, bool> {
+    let mut found: HashMap<Reg, Option<bool>> = HashMap::new();
+    let mut made: HashSet<Reg> = HashSet::new();
+    for line in body {
+        let Line::Instruction(one) = line else { continue };
+        if let Some((flag, not)) = one.guard {
+            let known = found.entry(flag).or_insert(Some(not));
+            if *known != Some(not) || !made.contains(&flag) {
+                *known = None;
+            }
+        }
+        let flag = written_flag(one).filter(|flag| !found.contains_key(flag) && made.insert(*flag));
+        for (reg, ..) in one.operands.iter().filter_map(Operand::register) {
+            if flag != Some(reg) && made.contains(&reg) {
+                found.insert(reg, None);
+            }
+        }
+    }
+    found.into_iter().filter_map(|(flag, not)| Some((flag, not?))).collect()
+}
+
+/// Lets a comparison say whether its own condition and an outer one hold; where the opposite of its result counts, whether that is so.
+fn both(one: &mut Instruction, (outer, not): (Reg, bool), negated: bool) {
+    if negated && let Some(head) = one.name.strip_suffix(".AND") {
+        one.name = format!("{head}.OR");
+    }
+    if let Some(with) = one.operands.last_mut() {
+        *with = Operand::Predicate(outer, not != negated);
+    }
 }

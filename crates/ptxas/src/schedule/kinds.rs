@@ -97,12 +97,11 @@ pub(crate) fn latency(one: &Instruction) -> Latency {
             product(one).map_or(Latency::Serial, |cycles| Latency::Fixed(Pipe::Matrices(cycles)))
         }
         _ if [UNITS, LOADS].iter().any(|list| list.contains(&head)) => Latency::Variable { result: true },
-        _ if ATOMICS.contains(&head) => {
+        _ if ATOMICS.contains(&head) || ASIDE.contains(&head) => {
             let result = one.operands[..one.written].iter().any(|it| it.register().is_some());
             Latency::Variable { result }
         }
         _ if STORES.contains(&head) => Latency::Variable { result: false },
-        _ if ASIDE.contains(&head) => Latency::Variable { result: one.written > 0 },
         _ if MEETINGS.contains(&head)
             && one.operands.iter().all(|it| it.register().is_none())
             && !one.name.contains("COLLECTIVE") =>

@@ -376,7 +376,11 @@ impl Writer<'_> {
                 Latency::Product => control.stall = GROUP_STALL,
                 Latency::Group => {
                     control.stall = SCOREBOARD_STALL;
-                    control.results = Some(0);
+                    // Of copies in bulk it is told that they have been read, or an H100 waits for ever.
+                    match one.name.starts_with("LDGDEPBAR") {
+                        true => control.results = Some(0),
+                        false => control.operands = Some(0),
+                    }
                 }
                 Latency::Serial => {}
             }
