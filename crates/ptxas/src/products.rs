@@ -28,7 +28,6 @@ struct Group {
 }
 
 impl Group {
-
     fn extend(&mut self, other: &Self) {
         self.sums.extend(&other.sums);
         self.factors.extend(&other.factors);
@@ -113,9 +112,8 @@ impl Pass {
 impl Settler<'_> {
     fn registers<'o>(&self, operands: impl IntoIterator<Item = &'o Operand>) -> Registers {
         let units = operands.into_iter().flat_map(operand_units);
-        let general = units.filter(|(reg, _)| {
-            matches!(self.code.registers[reg.0 as usize].class, Class::General(_))
-        });
+        let general =
+            units.filter(|(reg, _)| matches!(self.code.registers[reg.0 as usize].class, Class::General(_)));
         general.map(|(reg, part)| self.allocation.of(reg) + u32::from(part)).collect()
     }
 
@@ -210,9 +208,8 @@ impl Settler<'_> {
             None => {
                 let touched = self.registers(&one.operands);
                 let written = self.registers(&one.operands[..one.written]);
-                let clashes = pass.any(|group| {
-                    !group.sums.is_disjoint(&touched) || !group.factors.is_disjoint(&written)
-                });
+                let clashes = pass
+                    .any(|group| !group.sums.is_disjoint(&touched) || !group.factors.is_disjoint(&written));
                 pass.written.extend(written);
                 clashes
             }

@@ -207,7 +207,8 @@ pub(crate) fn perform(
                 registers.set_word(*to, lane, u32::from(same));
             }
             // It was done for all lanes together.
-            Access::Load { .. } | Access::Constant { .. } | Access::Matrices { .. } | Access::Copy { .. } => {}
+            Access::Load { .. } | Access::Constant { .. } | Access::Matrices { .. } | Access::Copy { .. } => {
+            }
             Access::Which { flag, to, address: _, space } => {
                 let place = places[lane];
                 registers.write(

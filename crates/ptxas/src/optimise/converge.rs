@@ -118,8 +118,7 @@ fn fits(code: &Code, flow: &Flow, branch: usize, region: &Region) -> bool {
         Latency::Meeting => one.name == "YIELD" || one.name == "NOP",
         Latency::Uniform | Latency::Product | Latency::Products | Latency::Group => false,
         Latency::Serial => {
-            ["CS2R", "BMSK"].contains(&one.name.split('.').next().unwrap_or_default())
-                && !cyclic
+            ["CS2R", "BMSK"].contains(&one.name.split('.').next().unwrap_or_default()) && !cyclic
         }
     };
     let lines = region.blocks.iter().flat_map(|&block| code.lines[flow.blocks[block].lines.clone()].iter());
@@ -177,11 +176,9 @@ fn is_alike(one: &Instruction) -> bool {
         Latency::Variable { .. } if OWN.contains(&one.name.split('.').next().unwrap_or_default()) => false,
         Latency::Variable { .. } => !one.operands.iter().any(special),
         Latency::Fixed(_) | Latency::Branch | Latency::Meeting => true,
-        Latency::Uniform
-        | Latency::Product
-        | Latency::Products
-        | Latency::Group
-        | Latency::Serial => one.written == 0,
+        Latency::Uniform | Latency::Product | Latency::Products | Latency::Group | Latency::Serial => {
+            one.written == 0
+        }
     }
 }
 

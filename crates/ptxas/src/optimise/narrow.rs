@@ -23,9 +23,12 @@ pub(crate) fn narrow(code: &mut Code) {
             meeting |= one.name == "ENDCOLLECTIVE";
             if !meeting {
                 let is_live = |unit: u32| live[unit as usize / 64] >> (unit % 64) & 1 == 1;
-                without_unread(one, &constants, |operand| units.of(operand).any(is_live), |operand| {
-                    units.of(operand).nth(1).is_some_and(is_live)
-                });
+                without_unread(
+                    one,
+                    &constants,
+                    |operand| units.of(operand).any(is_live),
+                    |operand| units.of(operand).nth(1).is_some_and(is_live),
+                );
             }
             meeting &= !one.name.starts_with("WARPSYNC.COLLECTIVE");
             let Line::Instruction(one) = &code.lines[at] else { continue };
@@ -42,7 +45,8 @@ fn constants(code: &Code) -> HashMap<Reg, Option<u32>> {
         let Line::Instruction(one) = line else { continue };
         for operand in &one.operands[..one.written] {
             let Some((reg, ..)) = operand.register() else { continue };
-            let constant = (one.name == "MOV" && one.guard.is_none()).then(|| slots::constant(&one.operands[1]));
+            let constant =
+                (one.name == "MOV" && one.guard.is_none()).then(|| slots::constant(&one.operands[1]));
             found.entry(reg).and_modify(|it| *it = None).or_insert(constant.flatten());
         }
     }

@@ -21,6 +21,8 @@ const FEW: i32 = 27;
 const MORE: i32 = 6;
 /// How far ahead of the oldest instruction that is left others may come.
 const WINDOWS: [usize; 4] = [12, 20, 28, 40];
+/// Registers beyond that are worth this part of a cost.
+const DEAR: u32 = 8;
 /// Registers that are none of a block's values: the stack pointer, and what does not fit in between.
 const OTHERS: u32 = RESERVED + 2;
 /// One warp less for a scheduler is worth this part of a cost.
@@ -226,7 +228,9 @@ impl Region {
         let old: Vec<usize> = (0..self.weights.len()).collect();
         let (was, predicates) = self.lives.peak(&old);
         let mut best = (self.cost(&old, was.max(elsewhere)), None);
-        let mut limits = vec![was, was.max(FEW), (was + MORE).max(EASY), (was + was / 8).max(EASY)];
+        let mut limits = vec![was, was.max(FEW), (was + was / 8).max(EASY), (was + MORE).max(EASY)];
+        let usual = limits.iter().copied().max().unwrap_or(was);
+        limits.push(usual + MORE);
         limits.dedup();
         let freely = limits.iter().flat_map(|&limit| [(limit, false, old.len()), (limit, true, old.len())]);
         // With few instructions ahead of the old order as many rounds of an unrolled loop go on at once.
@@ -235,7 +239,10 @@ impl Region {
         for (limit, is_careful, ahead) in freely.chain(near) {
             let new = self.list(limit, is_careful, ahead);
             let (now, flags) = self.lives.peak(&new);
-            let cost = self.cost(&new, now.max(elsewhere));
+            let mut cost = self.cost(&new, now.max(elsewhere));
+            if limit > usual {
+                cost += cost / DEAR;
+            }
             if flags <= predicates.max(PREDICATES + 1) && cost < best.0 {
                 best = (cost, Some(new));
             }

@@ -128,9 +128,7 @@ fn skips(code: &mut Code) -> bool {
             let inside = |reg: &Reg| {
                 let mut parts = one.operands[..one.written].iter().flat_map(|it| units.of(it));
                 parts.all(|unit| !earlier.contains(&unit))
-                    && spans
-                        .get(reg)
-                        .is_some_and(|&(first, last)| first >= body.start && last < body.end)
+                    && spans.get(reg).is_some_and(|&(first, last)| first >= body.start && last < body.end)
             };
             let own = written.iter().all(inside);
             // What nobody else reads may be computed for nothing, if nothing is loaded for it.
@@ -153,10 +151,13 @@ fn skips(code: &mut Code) -> bool {
 
 /// The predicate that a comparison alone writes which could take in another one.
 fn written_flag(one: &Instruction) -> Option<Reg> {
-    let joins = (one.name.starts_with("ISETP.") || one.name.starts_with("FSETP.")) && one.name.ends_with(".AND");
+    let joins =
+        (one.name.starts_with("ISETP.") || one.name.starts_with("FSETP.")) && one.name.ends_with(".AND");
     match one.operands.as_slice() {
         [Operand::Predicate(flag, false), second, .., with]
-            if joins && one.guard.is_none() && [second, with].iter().all(|it| **it == Operand::always(false)) =>
+            if joins
+                && one.guard.is_none()
+                && [second, with].iter().all(|it| **it == Operand::always(false)) =>
         {
             Some(*flag)
         }

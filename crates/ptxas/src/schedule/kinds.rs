@@ -15,7 +15,8 @@ const HALVES: &[&str] = &["HADD2", "HMUL2", "HFMA2", "F2FP"];
 /// Of 64-bit floats.
 const DOUBLES: &[&str] = &["DADD", "DMUL", "DFMA", "DSETP"];
 /// Variable, with a result that depends on registers alone.
-const UNITS: &[&str] = &["DMMA", "LDC", "MUFU", "POPC", "FLO", "BREV", "I2F", "F2I", "F2F", "FRND", "FCHK", "S2R"];
+const UNITS: &[&str] =
+    &["DMMA", "LDC", "MUFU", "POPC", "FLO", "BREV", "I2F", "F2I", "F2F", "FRND", "FCHK", "S2R"];
 const LOADS: &[&str] = &["LDG", "LD", "LDS", "LDL", "LDSM"];
 const ATOMICS: &[&str] = &["ATOM", "ATOMG", "ATOMS", "RED", "REDG"];
 const STORES: &[&str] = &["STG", "ST", "STS", "STL"];

@@ -240,7 +240,11 @@ impl Writer<'_> {
             (false, _) => "[B-12345",
         };
         let rest = &text[8..];
-        if self.first == 0 { format!("{waits}{rest}") } else { format!("{waits}{}", rest.replace("W0", "W2")) }
+        if self.first == 0 {
+            format!("{waits}{rest}")
+        } else {
+            format!("{waits}{}", rest.replace("W0", "W2"))
+        }
     }
 
     fn units(&self, operands: &[Operand]) -> Vec<Unit> {
@@ -345,8 +349,11 @@ impl Writer<'_> {
                     }
                     for &unit in &writes {
                         let it = Coming { pipe, at: now, guard: now };
-                        let guard =
-                            if unit >= PREDICATES { now + u64::from(guard_cycles(pipe)) } else { it.due(None) };
+                        let guard = if unit >= PREDICATES {
+                            now + u64::from(guard_cycles(pipe))
+                        } else {
+                            it.due(None)
+                        };
                         coming.insert(unit, Coming { guard, ..it });
                     }
                 }

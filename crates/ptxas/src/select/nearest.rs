@@ -193,8 +193,11 @@ impl Select<'_> {
         self.behind_guard(|this| {
             let a = this.word(&op.a)?;
             let above = this.add(a.clone(), Operand::Text(format!("-{LEAST_ROOTED:#x}")));
-            let special =
-                this.compare("ISETP.GT.U32.AND", Operand::low(above), Operand::number(MOST_FINITE - LEAST_ROOTED));
+            let special = this.compare(
+                "ISETP.GT.U32.AND",
+                Operand::low(above),
+                Operand::number(MOST_FINITE - LEAST_ROOTED),
+            );
             let to = this.code.register(Class::General(1), false);
             let half = this.constant(HALF);
             let guess = Operand::low(this.one("MUFU.RSQ", vec![a.clone()]));
