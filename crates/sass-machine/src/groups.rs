@@ -1,6 +1,10 @@
 //! What goes on beside a warp in groups, and is done no sooner than somebody waits for it: who forgets to wait finds what was there before.
 
-use crate::registers::LANES;
+use crate::fault::FaultKind;
+use crate::memory::{Local, Reach};
+use crate::registers::{LANES, Registers};
+use crate::step::{Action, Step};
+use crate::{access, warpgroup};
 use std::collections::VecDeque;
 
 /// So much may be under way; beyond that the oldest is done at once.
@@ -54,4 +58,29 @@ pub(crate) struct Begun {
     pub(crate) place: usize,
     pub(crate) descriptors: [u64; 2],
     pub(crate) is_added: bool,
+}
+
+/// What lanes have fetched is there.
+pub(crate) fn finish_copies(
+    due: &[Fetched],
+    local: &mut Local,
+    reach: &mut Reach<'_>,
+) -> Result<(), FaultKind> {
+    due.iter().try_for_each(|fetched| access::put(local, fetched, reach))
+}
+
+/// Products of a warp are there.
+pub(crate) fn finish_products(
+    due: &[Begun],
+    registers: &mut Registers,
+    warp: u32,
+    steps: &[Step],
+    shared: &[u8],
+) -> Result<(), FaultKind> {
+    for begun in due {
+        if let Some(Step { action: Action::Group(product), .. }) = steps.get(begun.place) {
+            warpgroup::perform(registers, shared, warp, product, begun)?;
+        }
+    }
+    Ok(())
 }

@@ -15,7 +15,7 @@ use crate::step::{Access, Action, Arrival, Compute, Count, Phase, Place, Scratch
 use crate::system::{self, Caller, System};
 use crate::timing::Timing;
 use crate::touched::Touched;
-use crate::{access, collective, warpgroup};
+use crate::{access, collective, groups, warpgroup};
 use machine::memory::SHARED_WINDOW;
 
 /// What a lane does.
@@ -364,25 +364,6 @@ impl Warp {
         result
     }
 
-    fn finish_copies(&mut self, due: &[Fetched], reach: &mut Reach<'_>) -> Result<(), FaultKind> {
-        due.iter().try_for_each(|fetched| access::put(&mut self.local, fetched, reach))
-    }
-
-    fn finish_products(
-        &mut self,
-        due: &[Begun],
-        around: &Around<'_>,
-        reach: &Reach<'_>,
-    ) -> Result<(), FaultKind> {
-        for begun in due {
-            let Some(Step { action: Action::Group(product), .. }) = around.steps.get(begun.place) else {
-                continue;
-            };
-            warpgroup::perform(&mut self.registers, reach.shared, self.number, product, begun)?;
-        }
-        Ok(())
-    }
-
     fn act(
         &mut self,
         action: &Action,
@@ -426,12 +407,12 @@ impl Warp {
                 let copy = (to, from, *bytes, flag.as_ref());
                 let fetched = access::fetch(&self.registers, &self.local, copy, active, reach)?;
                 let due = self.copies.begin(fetched);
-                self.finish_copies(&due, reach)?;
+                groups::finish_copies(&due, &mut self.local, reach)?;
             }
             Action::CommitCopies => self.copies.commit(),
             Action::AwaitCopies(left) => {
                 let due = self.copies.leave(*left);
-                self.finish_copies(&due, reach)?;
+                groups::finish_copies(&due, &mut self.local, reach)?;
             }
             Action::Access(access) => {
                 access::perform(&mut self.registers, &mut self.local, access, active, around.banks, reach)?;
@@ -464,11 +445,11 @@ impl Warp {
                 if product.commits {
                     self.products.commit();
                 }
-                self.finish_products(&due, around, reach)?;
+                groups::finish_products(&due, &mut self.registers, self.number, around.steps, reach.shared)?;
             }
             Action::AwaitProducts(left) => {
                 let due = self.products.leave(*left);
-                self.finish_products(&due, around, reach)?;
+                groups::finish_products(&due, &mut self.registers, self.number, around.steps, reach.shared)?;
             }
             Action::Lanes(collective) => {
                 collective::perform(&mut self.registers, around.banks, active, collective)?;

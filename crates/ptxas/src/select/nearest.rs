@@ -121,9 +121,10 @@ impl Select<'_> {
         }
         let one = self.constant(ONE as u32);
         let (x, y) = (self.doubled(a.clone()), self.doubled(b.clone()));
-        let usual = match rnd {
-            i::AddFloatRnd::Rn => self.nearest_quotient(x, y),
-            _ => self.quotient_rounded(x, y, rounding(Some(rnd)))?,
+        let usual = if rnd == i::AddFloatRnd::Rn {
+            self.nearest_quotient(x, y)
+        } else {
+            self.quotient_rounded(x, y, rounding(Some(rnd)))?
         };
         // What of the divisor matters if an operand is none of the usual numbers.
         let read =
@@ -222,9 +223,10 @@ impl Select<'_> {
             a = Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), a]));
         }
         let x = self.doubled(a.clone());
-        let usual = match op.rnd {
-            i::AddFloatRnd::Rn => self.nearest_root(x),
-            rnd => self.root_rounded(x, rounding(Some(rnd))),
+        let usual = if op.rnd == i::AddFloatRnd::Rn {
+            self.nearest_root(x)
+        } else {
+            self.root_rounded(x, rounding(Some(op.rnd)))
         };
         let other = self.one("MUFU.SQRT", vec![a.clone()]);
         // The unit takes a negative subnormal for zero.
