@@ -254,6 +254,8 @@ pub enum Line {
 pub struct Code {
     /// Its lines.
     pub lines: Vec<Line>,
+    /// Those that stand behind the function that is being written.
+    aside: Vec<Line>,
     /// What its registers need.
     pub registers: Vec<Info>,
     labels: u32,
@@ -298,6 +300,16 @@ impl Code {
     pub fn begin_routine(&mut self, label: Label) {
         self.routines.insert(label);
         self.place(label);
+    }
+
+    /// What was written from a line on goes behind the function's code.
+    pub fn put_aside(&mut self, from: usize) {
+        self.aside.extend(self.lines.drain(from..));
+    }
+
+    /// The function's code ends here, but for what was put aside.
+    pub fn end_function(&mut self) {
+        self.lines.append(&mut self.aside);
     }
 
     /// Whether a routine begins with a line.

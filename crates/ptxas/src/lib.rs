@@ -16,6 +16,7 @@ mod emit;
 mod file;
 pub mod layout;
 mod optimise;
+mod products;
 mod registers;
 pub mod schedule;
 mod select;
@@ -277,8 +278,8 @@ fn kernel(module: &Module, id: FuncId, options: Options) -> Result<emit::Kernel<
         let mut selected = select::select(module, &layout, id, select::Choices { spread, unrolls })?;
         has_unrolled = selected.has_unrolled;
         if options.level == Level::Overlapped {
-            // What calls for real is only tidied: routines are called from several places, others name registers of the hardware.
-            match sharing && !selected.code.has_calls() {
+            // What calls functions of the driver is only tidied: it names registers of the hardware.
+            match sharing && selected.code.externs().next().is_none() {
                 true => optimise::optimise(&mut selected.code, waits),
                 false => optimise::tidy(&mut selected.code),
             }
@@ -311,6 +312,7 @@ fn kernel(module: &Module, id: FuncId, options: Options) -> Result<emit::Kernel<
         if options.level == Level::Overlapped && local == 0 {
             optimise::without_stack(&mut selected.code);
         }
+        products::settle(&mut selected.code, &allocation);
         let clashes = || verify::clashes(&selected.code, &allocation);
         debug_assert_eq!(clashes(), [], "registers of `{}`", declaration.name);
         let select::Selected { code, frames, .. } = selected;

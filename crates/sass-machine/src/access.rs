@@ -2,10 +2,11 @@
 
 use crate::cluster::Member;
 use crate::fault::FaultKind;
+use crate::groups::Fetched;
 use crate::mbarrier::Completion;
 use crate::memory::{self, Local, Reach};
 use crate::registers::{Banks, LANES, RZ, Registers, lanes};
-use crate::step::{Access, Address, Bulk, Place, Source};
+use crate::step::{Access, Address, Bulk, Place, Source, Space};
 use crate::touched::{Memory, Touched, Way};
 
 /// Where an access goes, in each lane.
@@ -111,8 +112,9 @@ pub(crate) fn perform(
         | Access::Atomic { address, .. }
         | Access::Exchange { address, .. }
         | Access::Matrices { address, .. }
-        | Access::Copy { to: address, .. }
         | Access::Which { address, .. } => address,
+        // Others do these.
+        Access::Copy { .. } => return Ok(()),
         Access::Constant { to, bank, register, uniform, offset, bytes, signed } => {
             let bank = |lane| {
                 let at = registers.place_in_bank(*register, *uniform, *offset, lane);
@@ -204,16 +206,9 @@ pub(crate) fn perform(
                 }
                 registers.set_word(*to, lane, u32::from(same));
             }
-            Access::Copy { to, from, bytes, flag } => {
-                let mut data = [0; 16];
-                let data = &mut data[..usize::from(*bytes)];
-                if flag.as_ref().is_none_or(|flag| registers.flags(flag) >> lane & 1 == 1) {
-                    local.load(reach, from.space, addresses(registers, from)[lane], lane, data)?;
-                }
-                local.store(reach, to.space, places[lane], lane, data)?;
-            }
             // It was done for all lanes together.
-            Access::Load { .. } | Access::Constant { .. } | Access::Matrices { .. } => {}
+            Access::Load { .. } | Access::Constant { .. } | Access::Matrices { .. } | Access::Copy { .. } => {
+            }
             Access::Which { flag, to, address: _, space } => {
                 let place = places[lane];
                 registers.write(
@@ -224,6 +219,38 @@ pub(crate) fn perform(
                 registers.write(*to, 0, lane);
             }
         }
+    }
+    Ok(())
+}
+
+/// The first half of a copy to shared memory, from one address to another: of so many bytes, zeros in lanes in which the flag does not hold.
+pub(crate) fn fetch(
+    registers: &Registers,
+    local: &Local,
+    (to, from, bytes, flag): (&Address, &Address, u8, Option<&Source>),
+    active: u32,
+    reach: &Reach<'_>,
+) -> Result<Fetched, FaultKind> {
+    let (places, sources) = (addresses(registers, to), addresses(registers, from));
+    let held = flag.map_or(u32::MAX, |flag| registers.flags(flag));
+    let mut data = [[0; 16]; LANES];
+    let mut there = [0; 16];
+    for lane in lanes(active) {
+        // Whether there is such a place is found out at once.
+        local.load(reach, to.space, places[lane], lane, &mut there[..usize::from(bytes)])?;
+        if held >> lane & 1 == 1 {
+            let into = &mut data[lane][..usize::from(bytes)];
+            local.load(reach, from.space, sources[lane], lane, into)?;
+        }
+    }
+    Ok(Fetched { lanes: active, places, bytes, data })
+}
+
+/// The second half.
+pub(crate) fn put(local: &mut Local, fetched: &Fetched, reach: &mut Reach<'_>) -> Result<(), FaultKind> {
+    for lane in lanes(fetched.lanes) {
+        let data = &fetched.data[lane][..usize::from(fetched.bytes)];
+        local.store(reach, Space::Shared, fetched.places[lane], lane, data)?;
     }
     Ok(())
 }

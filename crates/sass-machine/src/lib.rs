@@ -23,6 +23,7 @@ mod cta;
 mod decode;
 mod fault;
 mod grid;
+mod groups;
 mod image;
 mod lanes;
 mod mbarrier;

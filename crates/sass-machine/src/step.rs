@@ -351,6 +351,8 @@ pub(crate) struct GroupProduct {
     pub(crate) descriptors: u8,
     /// Whether C is added.
     pub(crate) scale: Source,
+    /// It ends a group.
+    pub(crate) commits: bool,
 }
 
 /// What a barrier of the CTA does beside waiting.
@@ -395,6 +397,11 @@ pub(crate) enum Action {
     ClusterWait,
     Bulk(Bulk),
     Group(GroupProduct),
+    /// Waits until so many groups of such products are left.
+    AwaitProducts(usize),
+    /// The copies by threads since the last group are one, of which so many may be left.
+    CommitCopies,
+    AwaitCopies(usize),
     Lanes(Collective),
     /// To the instruction with this number, in the lanes in which all of the flags hold; with `any` in all if it is carried out in any.
     Branch {

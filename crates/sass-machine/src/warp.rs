@@ -6,15 +6,16 @@
 
 use crate::cluster::{Cluster, Member};
 use crate::fault::FaultKind;
+use crate::groups::{Begun, Fetched, Groups};
 use crate::mbarrier::Mbarrier;
 use crate::memory::{Local, Reach};
 use crate::operand::Special;
 use crate::registers::{Banks, LANES, Registers, lanes};
-use crate::step::{Action, Arrival, Compute, Count, Phase, Place, Scratch, Source, Step};
+use crate::step::{Access, Action, Arrival, Compute, Count, Phase, Place, Scratch, Source, Step};
 use crate::system::{self, Caller, System};
 use crate::timing::Timing;
 use crate::touched::Touched;
-use crate::{access, collective, warpgroup};
+use crate::{access, collective, groups, warpgroup};
 use machine::memory::SHARED_WINDOW;
 
 /// What a lane does.
@@ -102,6 +103,9 @@ pub(crate) struct Warp {
     cluster_phase: u64,
     /// Cycles, or instructions where nobody counts those.
     clock: u64,
+    /// Copies to shared memory and products of four warps that go on beside it.
+    copies: Groups<Fetched>,
+    products: Groups<Begun>,
     /// When results are there, if anybody wants to know.
     pub(crate) timing: Option<Box<Timing>>,
 }
@@ -127,6 +131,8 @@ impl Warp {
             result: (0, false),
             cluster_phase: 0,
             clock: 0,
+            copies: Groups::default(),
+            products: Groups::default(),
             timing: timing.map(Box::new),
         }
     }
@@ -397,6 +403,17 @@ impl Warp {
                 let word = self.registers.read(from, around.banks, active.trailing_zeros() as usize)?;
                 self.registers.set_uniform(*to, word as u32);
             }
+            Action::Access(Access::Copy { to, from, bytes, flag }) => {
+                let copy = (to, from, *bytes, flag.as_ref());
+                let fetched = access::fetch(&self.registers, &self.local, copy, active, reach)?;
+                let due = self.copies.begin(fetched);
+                groups::finish_copies(&due, &mut self.local, reach)?;
+            }
+            Action::CommitCopies => self.copies.commit(),
+            Action::AwaitCopies(left) => {
+                let due = self.copies.leave(*left);
+                groups::finish_copies(&due, &mut self.local, reach)?;
+            }
             Action::Access(access) => {
                 access::perform(&mut self.registers, &mut self.local, access, active, around.banks, reach)?;
             }
@@ -424,7 +441,15 @@ impl Warp {
                 copies.push(completion);
             }
             Action::Group(product) => {
-                warpgroup::perform(&mut self.registers, reach.shared, self.number, product)?;
+                let due = self.products.begin(warpgroup::begin(&self.registers, product, place));
+                if product.commits {
+                    self.products.commit();
+                }
+                groups::finish_products(&due, &mut self.registers, self.number, around.steps, reach.shared)?;
+            }
+            Action::AwaitProducts(left) => {
+                let due = self.products.leave(*left);
+                groups::finish_products(&due, &mut self.registers, self.number, around.steps, reach.shared)?;
             }
             Action::Lanes(collective) => {
                 collective::perform(&mut self.registers, around.banks, active, collective)?;

@@ -2,6 +2,7 @@
 //! "Asynchronous Warpgroup Level Matrix Instructions").
 
 use crate::fault::FaultKind;
+use crate::groups::Begun;
 use crate::product::factor;
 use crate::registers::{LANES, RZ, Registers};
 use crate::step::GroupProduct;
@@ -65,21 +66,30 @@ fn in_shared(
     Ok(elements)
 }
 
+/// What a product takes from uniform registers when it is issued.
+pub(crate) fn begin(registers: &Registers, product: &GroupProduct, place: usize) -> Begun {
+    let descriptor = |at: u8| registers.uniform_pair(product.descriptors.saturating_add(at));
+    Begun {
+        place,
+        descriptors: [descriptor(0), descriptor(2)],
+        is_added: registers.flags(&product.scale) != 0,
+    }
+}
+
 /// Carries out a warp's part; all of its lanes take part.
 pub(crate) fn perform(
     registers: &mut Registers,
     shared: &[u8],
     warp: u32,
     product: &GroupProduct,
+    &Begun { descriptors: [first, second], is_added, .. }: &Begun,
 ) -> Result<(), FaultKind> {
-    let GroupProduct { config, columns: width, k, to, a, c, descriptors, scale } = product;
-    let descriptor = |at: u8| registers.uniform_pair(descriptors.saturating_add(at));
+    let GroupProduct { config, columns: width, k, to, a, c, .. } = product;
     let rows = match a {
         Some(a) => factor(registers, *a, config.a, ROWS, *k),
-        None => in_shared(shared, descriptor(0), product, (warp as usize % 4 * ROWS, ROWS))?,
+        None => in_shared(shared, first, product, (warp as usize % 4 * ROWS, ROWS))?,
     };
-    let columns = in_shared(shared, descriptor(2), product, (0, *width))?;
-    let is_added = registers.flags(scale) != 0;
+    let columns = in_shared(shared, second, product, (0, *width))?;
     let packed = config.d == Accumulator::F16;
     for tile in 0..width / 8 {
         let count = if packed { 2 } else { 4 };

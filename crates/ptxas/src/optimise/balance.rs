@@ -20,6 +20,10 @@ pub(crate) fn balance(code: &mut Code) {
                 | Latency::Variable { .. }
                 | Latency::Branch
                 | Latency::Meeting
+                | Latency::Uniform
+                | Latency::Product
+                | Latency::Products
+                | Latency::Group
                 | Latency::Serial => {}
             }
         }

@@ -16,6 +16,9 @@ const BARRIERS: usize = 12;
 const UNIFORM: &[&str] =
     &["SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z", "SR_CgaCtaId", "SR_SWINHI", "SR_VIRTCFG", "SR_SMEMSZ"];
 
+/// What gives lanes different results for the same operands.
+const OWN: &[&str] = &["LDL", "LD", "ATOM", "ATOMG", "ATOMS", "SYNCS"];
+
 /// Where lanes part and meet.
 struct Region {
     blocks: BTreeSet<usize>,
@@ -109,12 +112,13 @@ fn fits(code: &Code, flow: &Flow, branch: usize, region: &Region) -> bool {
     let alone = |one: &Instruction| match latency(one) {
         Latency::Fixed(_) | Latency::Branch => true,
         Latency::Variable { .. } => {
-            !cyclic || !(one.name.starts_with("ATOM") || one.name.contains(".STRONG"))
+            let tells = one.operands[..one.written].iter().any(|it| it.register().is_some());
+            !cyclic || !tells || !(one.name.starts_with("ATOM") || one.name.contains(".STRONG"))
         }
         Latency::Meeting => one.name == "YIELD" || one.name == "NOP",
+        Latency::Uniform | Latency::Product | Latency::Products | Latency::Group => false,
         Latency::Serial => {
-            ["CS2R", "BMSK", "RED", "REDG"].contains(&one.name.split('.').next().unwrap_or_default())
-                && !cyclic
+            ["CS2R", "BMSK"].contains(&one.name.split('.').next().unwrap_or_default()) && !cyclic
         }
     };
     let lines = region.blocks.iter().flat_map(|&block| code.lines[flow.blocks[block].lines.clone()].iter());
@@ -168,9 +172,13 @@ fn divergent(code: &Code, flow: &Flow, after: &[Option<usize>]) -> Vec<usize> {
 fn is_alike(one: &Instruction) -> bool {
     let special = |it: &Operand| matches!(it, Operand::Text(text) if text.starts_with("SR_") && !UNIFORM.contains(&text.as_str()));
     match latency(one) {
-        Latency::Variable { .. } => !one.name.starts_with("ATOM") && !one.operands.iter().any(special),
+        // Each lane has local memory of its own, which a generic address may lead to.
+        Latency::Variable { .. } if OWN.contains(&one.name.split('.').next().unwrap_or_default()) => false,
+        Latency::Variable { .. } => !one.operands.iter().any(special),
         Latency::Fixed(_) | Latency::Branch | Latency::Meeting => true,
-        Latency::Serial => one.written == 0,
+        Latency::Uniform | Latency::Product | Latency::Products | Latency::Group | Latency::Serial => {
+            one.written == 0
+        }
     }
 }
 

@@ -30,22 +30,31 @@ impl Flow {
                 }
             }
         }
-        let graph = Graph::new(blocks.len(), |node, add| {
-            blocks[node as usize].successors.iter().for_each(|&next| add(next as u32));
+        // In front of the kernel and its routines, which are called from several places, is a block that is none.
+        let root = blocks.len();
+        let is_entry = |block: usize| block == 0 || code.is_routine(&code.lines[blocks[block].lines.start]);
+        let graph = Graph::new(root + 1, |node, add| match blocks.get(node as usize) {
+            Some(block) => block.successors.iter().for_each(|&next| add(next as u32)),
+            None => (0..root).filter(|&block| is_entry(block)).for_each(|block| add(block as u32)),
         });
-        let dominators = immediate_dominators(&graph, 0);
-        let tree = DominatorTree::new(&dominators, 0);
+        let dominators = immediate_dominators(&graph, root as u32);
+        let tree = DominatorTree::new(&dominators, root as u32);
         Self { blocks, predecessors, dominators, tree }
     }
 
     /// The reachable blocks, each behind its dominators.
     pub(crate) fn order(&self) -> impl Iterator<Item = usize> + '_ {
-        self.tree.order.iter().map(|&node| node as usize)
+        self.tree.order.iter().map(|&node| node as usize).filter(|&node| node < self.blocks.len())
     }
 
     /// Whether a block can be reached at all.
     pub(crate) fn is_reachable(&self, block: usize) -> bool {
-        block == 0 || self.dominators[block].is_some()
+        self.dominators[block].is_some()
+    }
+
+    /// The nearest block that every way to a block passes.
+    pub(crate) fn above(&self, block: usize) -> Option<usize> {
+        self.dominators[block].map(|it| it as usize).filter(|&it| it < self.blocks.len())
     }
 
     /// Whether every way to `block` passes `by`; both are reachable.

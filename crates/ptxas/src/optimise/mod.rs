@@ -8,10 +8,12 @@ mod fuse;
 mod graph;
 mod join;
 mod merge;
+mod narrow;
 mod needed;
 mod order;
 mod predicate;
 mod pressure;
+mod sink;
 mod slots;
 mod values;
 mod waits;
@@ -36,18 +38,21 @@ pub(crate) fn without_stack(code: &mut Code) {
 
 /// Makes a kernel's code faster. `waits`: a thread may wait for what others do.
 pub(crate) fn optimise(code: &mut Code, waits: bool) {
+    if !waits {
+        // Nobody needs a turn for the others to go on.
+        without(code, "YIELD");
+    }
     predicate::predicate(code);
     for stage in [Stage::Copies, Stage::Fusing, Stage::Fusing] {
         let flow = Flow::new(code);
         values::number(code, &flow, stage);
+        narrow::narrow(code);
     }
     needed::keep_needed(code);
     join::join(code);
     values::number(code, &Flow::new(code), Stage::Copies);
     predicate::predicate(code);
     if !waits {
-        // Nobody needs a turn for the others to go on.
-        without(code, "YIELD");
         branches::straighten(code);
         let meets = code
             .lines
@@ -57,6 +62,7 @@ pub(crate) fn optimise(code: &mut Code, waits: bool) {
             without(code, "WARPSYNC.ALL");
         }
     }
+    sink::sink(code);
     merge::merge(code);
     balance::balance(code);
     order::order(code);

@@ -19,6 +19,10 @@ const EASY: i32 = 30;
 const FEW: i32 = 27;
 /// What may be live beyond what was before.
 const MORE: i32 = 6;
+/// How far ahead of the oldest instruction that is left others may come.
+const WINDOWS: [usize; 4] = [12, 20, 28, 40];
+/// Registers beyond that are worth this part of a cost.
+const DEAR: u32 = 8;
 /// Registers that are none of a block's values: the stack pointer, and what does not fit in between.
 const OTHERS: u32 = RESERVED + 2;
 /// One warp less for a scheduler is worth this part of a cost.
@@ -156,9 +160,14 @@ impl Region {
             weights[index] = weight(one).map_or(1, |Weight(cycles)| cycles);
             guards[index] = match latency(one) {
                 Latency::Fixed(pipe) => guard_cycles(pipe),
-                Latency::Variable { .. } | Latency::Branch | Latency::Meeting | Latency::Serial => {
-                    weights[index]
-                }
+                Latency::Variable { .. }
+                | Latency::Branch
+                | Latency::Meeting
+                | Latency::Uniform
+                | Latency::Product
+                | Latency::Products
+                | Latency::Group
+                | Latency::Serial => weights[index],
             };
             units.reads(code, one, &mut |unit| reads[index].push(unit));
             units.writes(one, &mut |unit| writes[index].push(unit));
@@ -219,14 +228,23 @@ impl Region {
         let old: Vec<usize> = (0..self.weights.len()).collect();
         let (was, predicates) = self.lives.peak(&old);
         let mut best = (self.cost(&old, was.max(elsewhere)), None);
-        for limit in [was, was.max(FEW), (was + MORE).max(EASY), (was + was / 8).max(EASY)] {
-            for is_careful in [false, true] {
-                let new = self.list(limit, is_careful);
-                let (now, flags) = self.lives.peak(&new);
-                let cost = self.cost(&new, now.max(elsewhere));
-                if flags <= predicates.max(PREDICATES + 1) && cost < best.0 {
-                    best = (cost, Some(new));
-                }
+        let mut limits = vec![was, was.max(FEW), (was + was / 8).max(EASY), (was + MORE).max(EASY)];
+        let usual = limits.iter().copied().max().unwrap_or(was);
+        limits.push(usual + MORE);
+        limits.dedup();
+        let freely = limits.iter().flat_map(|&limit| [(limit, false, old.len()), (limit, true, old.len())]);
+        // With few instructions ahead of the old order as many rounds of an unrolled loop go on at once.
+        let near = WINDOWS.iter().filter(|&&ahead| ahead < old.len());
+        let near = near.flat_map(|&ahead| limits.iter().skip(1).map(move |&limit| (limit, false, ahead)));
+        for (limit, is_careful, ahead) in freely.chain(near) {
+            let new = self.list(limit, is_careful, ahead);
+            let (now, flags) = self.lives.peak(&new);
+            let mut cost = self.cost(&new, now.max(elsewhere));
+            if limit > usual {
+                cost += cost / DEAR;
+            }
+            if flags <= predicates.max(PREDICATES + 1) && cost < best.0 {
+                best = (cost, Some(new));
             }
         }
         best.1
@@ -255,16 +273,22 @@ impl Region {
     }
 
     /// A new order. With hardly a register left the careful one goes on as the old one did, which had enough; else it is what takes
-    /// fewest that comes next, which may lead into a corner where everything takes one more.
-    fn list(&self, limit: i32, is_careful: bool) -> Vec<usize> {
+    /// fewest that comes next, which may lead into a corner where everything takes one more. None comes before the oldest that is left by more
+    /// than `ahead` places.
+    fn list(&self, limit: i32, is_careful: bool, ahead: usize) -> Vec<usize> {
         let count = self.weights.len();
         let mut left = self.before.clone();
         let mut earliest = vec![0_u32; count];
         let mut pressure = Pressure::new(&self.lives);
         let mut ready: Vec<usize> = (0..count).filter(|&at| left[at] == 0).collect();
         let mut order = Vec::with_capacity(count);
-        let mut now = 0;
+        let (mut now, mut oldest) = (0, 0);
+        let mut issued = vec![false; count];
         while !ready.is_empty() {
+            while issued[oldest] {
+                oldest += 1;
+            }
+            let near = |place: &usize| ready[*place] < oldest + ahead;
             let tight = pressure.general >= limit - 2 || pressure.predicates >= PREDICATES;
             let rank = |&at: &usize| {
                 let (more, flags) = pressure.change(at);
@@ -281,10 +305,11 @@ impl Region {
             };
             let place = match is_careful && tight {
                 true => (0..ready.len()).min_by_key(|&place| ready[place]),
-                false => (0..ready.len()).min_by_key(|&place| rank(&ready[place])),
+                false => (0..ready.len()).filter(near).min_by_key(|&place| rank(&ready[place])),
             };
             let Some(place) = place else { break };
             let at = ready.swap_remove(place);
+            issued[at] = true;
             now = now.max(earliest[at]) + 1;
             pressure.issue(at);
             for &(next, cycles) in &self.after[at] {

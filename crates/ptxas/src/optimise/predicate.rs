@@ -3,7 +3,7 @@
 
 use super::values::remove;
 use crate::allocate::{Units, blocks};
-use crate::code::{Code, Line, Operand, Reg};
+use crate::code::{Code, Instruction, Line, Operand, Reg};
 use crate::schedule::{is_pure, weight};
 use std::collections::{HashMap, HashSet};
 
@@ -61,7 +61,7 @@ fn skips(code: &mut Code) -> bool {
     }
     let mut gone = Vec::new();
     for (index, block) in all.iter().enumerate() {
-        let (Some(body), Some(behind)) = (all.get(index + 1), all.get(index + 2)) else { continue };
+        let Some(body) = all.get(index + 1) else { continue };
         let branch = block.lines.end - 1;
         let Line::Instruction(last) = &code.lines[branch] else { continue };
         let (Some((reg, not)), "BRA", Some(Operand::Target(to))) =
@@ -69,22 +69,35 @@ fn skips(code: &mut Code) -> bool {
         else {
             continue;
         };
-        let leads = code.lines[behind.lines.clone()].iter().take_while(|it| matches!(it, Line::Label(_)));
-        let leads = leads
-            .chain(code.lines.get(behind.lines.start))
-            .any(|it| matches!(it, Line::Label(label) if label == to));
+        // Where it leads is behind what it jumps over, or that goes there itself.
+        let goes = |line: Option<&Line>| {
+            matches!(line, Some(Line::Instruction(one))
+                if one.name == "BRA" && one.guard.is_none() && one.operands == [Operand::Target(*to)])
+        };
+        let returns = goes(code.lines[body.lines.clone()].last());
+        let body = body.lines.start..body.lines.end - usize::from(returns);
+        let mut behind = code.lines[body.end..].iter().map_while(|line| match line {
+            Line::Label(label) => Some(label),
+            Line::Instruction(_) => None,
+        });
+        let leads = returns || behind.any(|label| label == to);
         let flag = units.first[reg.0 as usize];
-        let simple = code.lines[body.lines.clone()].iter().all(|line| match line {
+        let within = |inner: Reg| {
+            spans.get(&inner).is_some_and(|&(first, last)| first >= body.start && last < body.end)
+        };
+        let inner = inner_guards(&code.lines[body.clone()]);
+        let simple = code.lines[body.clone()].iter().all(|line| match line {
             Line::Label(_) => false,
             Line::Instruction(one) => {
                 let mut own = true;
                 units.writes(one, &mut |unit| own &= unit != flag);
-                own && one.guard.is_none() && weight(one).is_some()
+                let guard = one.guard.is_none_or(|(it, _)| inner.contains_key(&it) && within(it));
+                own && guard && weight(one).is_some()
             }
         });
         if !leads
             || !simple
-            || body.lines.len() > MOST
+            || body.len() > MOST
             || gone.last().is_some_and(|&it| it + 1 >= block.lines.start)
         {
             continue;
@@ -92,7 +105,7 @@ fn skips(code: &mut Code) -> bool {
         gone.push(branch);
         // What is read before it is written has come from an earlier round.
         let (mut written, mut earlier) = (HashSet::new(), HashSet::new());
-        for line in &code.lines[body.lines.clone()] {
+        for line in &code.lines[body.clone()] {
             let Line::Instruction(one) = line else { continue };
             units.reads(code, one, &mut |unit| {
                 if !written.contains(&unit) {
@@ -103,8 +116,11 @@ fn skips(code: &mut Code) -> bool {
                 written.insert(unit);
             });
         }
-        for at in body.lines.clone() {
+        for at in body.clone() {
             let Line::Instruction(one) = &mut code.lines[at] else { continue };
+            if let Some(&negated) = written_flag(one).and_then(|it| inner.get(&it)) {
+                both(one, (reg, !not), negated);
+            }
             let written: Vec<Reg> = one.operands[..one.written]
                 .iter()
                 .filter_map(|it| it.register().map(|(reg, ..)| reg))
@@ -112,9 +128,7 @@ fn skips(code: &mut Code) -> bool {
             let inside = |reg: &Reg| {
                 let mut parts = one.operands[..one.written].iter().flat_map(|it| units.of(it));
                 parts.all(|unit| !earlier.contains(&unit))
-                    && spans
-                        .get(reg)
-                        .is_some_and(|&(first, last)| first >= body.lines.start && last < body.lines.end)
+                    && spans.get(reg).is_some_and(|&(first, last)| first >= body.start && last < body.end)
             };
             let own = written.iter().all(inside);
             // What nobody else reads may be computed for nothing, if nothing is loaded for it.
@@ -122,7 +136,10 @@ fn skips(code: &mut Code) -> bool {
             if own && !loads && is_pure(one) {
                 continue;
             }
-            one.guard = Some((reg, !not));
+            match one.guard {
+                Some(_) => {}
+                None => one.guard = Some((reg, !not)),
+            }
             if own {
                 written.iter().for_each(|reg| code.registers[reg.0 as usize].temporary = true);
             }
@@ -130,4 +147,53 @@ fn skips(code: &mut Code) -> bool {
     }
     remove(code, &gone);
     !gone.is_empty()
+}
+
+/// The predicate that a comparison alone writes which could take in another one.
+fn written_flag(one: &Instruction) -> Option<Reg> {
+    let joins =
+        (one.name.starts_with("ISETP.") || one.name.starts_with("FSETP.")) && one.name.ends_with(".AND");
+    match one.operands.as_slice() {
+        [Operand::Predicate(flag, false), second, .., with]
+            if joins
+                && one.guard.is_none()
+                && [second, with].iter().all(|it| **it == Operand::always(false)) =>
+        {
+            Some(*flag)
+        }
+        _ => None,
+    }
+}
+
+/// Of what a branch jumps over, the predicates that one such comparison writes, and which behind it are guards alone, all alike; whether
+/// their opposite counts.
+fn inner_guards(body: &[Line]) -> HashMap<Reg, bool> {
+    let mut found: HashMap<Reg, Option<bool>> = HashMap::new();
+    let mut made: HashSet<Reg> = HashSet::new();
+    for line in body {
+        let Line::Instruction(one) = line else { continue };
+        if let Some((flag, not)) = one.guard {
+            let known = found.entry(flag).or_insert(Some(not));
+            if *known != Some(not) || !made.contains(&flag) {
+                *known = None;
+            }
+        }
+        let flag = written_flag(one).filter(|flag| !found.contains_key(flag) && made.insert(*flag));
+        for (reg, ..) in one.operands.iter().filter_map(Operand::register) {
+            if flag != Some(reg) && made.contains(&reg) {
+                found.insert(reg, None);
+            }
+        }
+    }
+    found.into_iter().filter_map(|(flag, not)| Some((flag, not?))).collect()
+}
+
+/// Lets a comparison say whether its own condition and an outer one hold; where the opposite of its result counts, whether that is so.
+fn both(one: &mut Instruction, (outer, not): (Reg, bool), negated: bool) {
+    if negated && let Some(head) = one.name.strip_suffix(".AND") {
+        one.name = format!("{head}.OR");
+    }
+    if let Some(with) = one.operands.last_mut() {
+        *with = Operand::Predicate(outer, not != negated);
+    }
 }

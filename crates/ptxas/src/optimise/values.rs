@@ -65,6 +65,8 @@ pub(crate) struct Values<'a> {
     global: Vec<Option<(Number, usize)>>,
     local: HashMap<u32, Number>,
     block: usize,
+    /// The stack pointer is not the same everywhere.
+    moves_stack: bool,
     known: Vec<Known>,
     holders: Vec<Vec<u32>>,
     fixed: HashMap<(bool, u32), Number>,
@@ -161,6 +163,7 @@ impl<'a> Values<'a> {
             global: vec![None; units.count],
             local: HashMap::new(),
             block: 0,
+            moves_stack: code.has_routines(),
             known: Vec::new(),
             holders: Vec::new(),
             fixed: HashMap::new(),
@@ -396,6 +399,7 @@ impl<'a> Values<'a> {
             || !is_pure(one)
             || one.operands[..one.written].iter().any(hidden)
             || one.operands.iter().any(Operand::is_hardware)
+            || self.moves_stack && one.operands.contains(&Operand::Text("R1".to_owned()))
         {
             return self.write_anew(one);
         }

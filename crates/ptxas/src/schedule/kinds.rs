@@ -15,12 +15,19 @@ const HALVES: &[&str] = &["HADD2", "HMUL2", "HFMA2", "F2FP"];
 /// Of 64-bit floats.
 const DOUBLES: &[&str] = &["DADD", "DMUL", "DFMA", "DSETP"];
 /// Variable, with a result that depends on registers alone.
-const UNITS: &[&str] = &["DMMA", "LDC", "MUFU", "POPC", "FLO", "BREV", "I2F", "F2I", "F2F", "FRND", "S2R"];
+const UNITS: &[&str] =
+    &["DMMA", "LDC", "MUFU", "POPC", "FLO", "BREV", "I2F", "F2I", "F2F", "FRND", "FCHK", "S2R"];
 const LOADS: &[&str] = &["LDG", "LD", "LDS", "LDL", "LDSM"];
-const ATOMICS: &[&str] = &["ATOM", "ATOMG", "ATOMS"];
+const ATOMICS: &[&str] = &["ATOM", "ATOMG", "ATOMS", "RED", "REDG"];
 const STORES: &[&str] = &["STG", "ST", "STS", "STL"];
+/// Copies by threads, and objects in shared memory. They keep their order among all others.
+const ASIDE: &[&str] = &["LDGSTS", "SYNCS"];
+/// They hold the first scoreboard until the copies before them are done.
+const GROUPS: &[&str] = &["LDGDEPBAR", "UTMACMDFLUSH"];
+/// An access to shared memory that nobody carries out, as ptxas has it in front of copies.
+pub(crate) const NOBODYS_LOAD: &str = "@!PT LDS";
 /// They read no register and write none: lanes of a warp, or warps, wait for one another.
-const MEETINGS: &[&str] = &["WARPSYNC", "BAR", "YIELD", "NOP", "BSSY", "BSYNC"];
+const MEETINGS: &[&str] = &["WARPSYNC", "BAR", "YIELD", "NOP", "BSSY", "BSYNC", "DEPBAR"];
 
 /// Which instructions forward results to one another sooner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +58,14 @@ pub(crate) enum Latency {
     Branch,
     /// It touches no register.
     Meeting,
+    /// A value that all lanes have alike goes to the uniform registers, which are not followed: serial instructions alone read them.
+    Uniform,
+    /// A product of warpgroups, of which a wait tells when its registers are free.
+    Product,
+    /// Where products of warpgroups may begin, or are waited for. It waits for no scoreboard.
+    Products,
+    /// It holds a scoreboard of its own, which a wait counts.
+    Group,
     /// It waits for everything, and everything waits for it.
     Serial,
 }
@@ -66,6 +81,11 @@ pub(crate) fn latency(one: &Instruction) -> Latency {
     match head {
         "BRA" if name(&one.name) == "BRA" => Latency::Branch,
         "EXIT" => Latency::Branch,
+        "R2UR" if one.written == 1 => Latency::Uniform,
+        "WARPGROUP" => Latency::Products,
+        _ if head.ends_with("GMMA") => Latency::Product,
+        _ if GROUPS.contains(&head) => Latency::Group,
+        _ if one.name == NOBODYS_LOAD => Latency::Fixed(Pipe::Integer),
         _ if one.operands.iter().any(uniform) || one.operands[..one.written].iter().any(hidden) => {
             Latency::Serial
         }
@@ -77,8 +97,10 @@ pub(crate) fn latency(one: &Instruction) -> Latency {
         "HMMA" | "IMMA" | "BMMA" => {
             product(one).map_or(Latency::Serial, |cycles| Latency::Fixed(Pipe::Matrices(cycles)))
         }
-        _ if [UNITS, LOADS, ATOMICS].iter().any(|list| list.contains(&head)) => {
-            Latency::Variable { result: true }
+        _ if [UNITS, LOADS].iter().any(|list| list.contains(&head)) => Latency::Variable { result: true },
+        _ if ATOMICS.contains(&head) || ASIDE.contains(&head) => {
+            let result = one.operands[..one.written].iter().any(|it| it.register().is_some());
+            Latency::Variable { result }
         }
         _ if STORES.contains(&head) => Latency::Variable { result: false },
         _ if MEETINGS.contains(&head)
@@ -107,7 +129,13 @@ pub(crate) fn is_pure(one: &Instruction) -> bool {
         && match latency(one) {
             Latency::Fixed(_) => true,
             Latency::Variable { .. } => UNITS.contains(&head(&one.name)),
-            Latency::Branch | Latency::Meeting | Latency::Serial => false,
+            Latency::Branch
+            | Latency::Meeting
+            | Latency::Uniform
+            | Latency::Product
+            | Latency::Products
+            | Latency::Group
+            | Latency::Serial => false,
         }
 }
 
@@ -118,6 +146,9 @@ pub(crate) struct Weight(pub(crate) u32);
 /// That of an instruction that may change places with others; none if it may not.
 pub(crate) fn weight(one: &Instruction) -> Option<Weight> {
     let head = head(&one.name);
+    if ASIDE.contains(&head) || one.name == NOBODYS_LOAD {
+        return None;
+    }
     let cycles = match latency(one) {
         Latency::Fixed(Pipe::Doubles) => 8,
         Latency::Fixed(Pipe::Matrices(cycles)) => cycles.into(),
@@ -129,7 +160,13 @@ pub(crate) fn weight(one: &Instruction) -> Option<Weight> {
             "LDS" | "LDSM" => 30,
             _ => 24,
         },
-        Latency::Branch | Latency::Meeting | Latency::Serial => return None,
+        Latency::Branch
+        | Latency::Meeting
+        | Latency::Uniform
+        | Latency::Product
+        | Latency::Products
+        | Latency::Group
+        | Latency::Serial => return None,
     };
     Some(Weight(cycles))
 }

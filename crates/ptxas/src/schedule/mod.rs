@@ -8,7 +8,7 @@ mod serial;
 use crate::allocate::Allocation;
 use crate::code::{Code, Line};
 
-pub(crate) use kinds::{Latency, Pipe, Weight, guard_cycles, is_pure, latency, weight};
+pub(crate) use kinds::{Latency, NOBODYS_LOAD, Pipe, Weight, guard_cycles, is_pure, latency, weight};
 
 /// How much is done for speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,7 +7,9 @@
 //!   writes what a scoreboard guards waits for it. Operands have one of their own only if they are overwritten before the result
 //!   is waited for.
 //! - What lanes and warps meet at touches no register, and waits for none.
-//! - All others are serial: they wait for everything, and everything waits for them. Uniform registers and products of warpgroups are among them.
+//! - Who counts what is under way has the first scoreboard for itself, in a kernel with such waits.
+//! - Products of warpgroups wait for their operands, and [`products`](crate::products) sees to who waits for them.
+//! - All others are serial: they wait for everything, and everything waits for them. What reads uniform registers is among them.
 //!
 //! What scoreboards guard at the end of a block they guard in those that follow. What has a fixed latency is there at the end of a block,
 //! if another one reads it.
@@ -16,6 +18,7 @@ use super::kinds::{Latency, Pipe, guard_cycles, latency};
 use super::{Issue, name, serial};
 use crate::allocate::{Allocation, Block, Units, blocks, live_out, operand_units};
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg};
+use crate::products::ARRIVE;
 use std::collections::{BTreeSet, HashMap};
 
 /// Cycles until a result is read in the pipe that made it, and in another.
@@ -40,10 +43,16 @@ const BRANCH_STALL: u64 = 5;
 const MEETING_STALL: u64 = 6;
 /// Between one that sets a scoreboard and who waits for it.
 const SCOREBOARD_STALL: u64 = 2;
+/// Until what came to a uniform register is read: ptxas leaves 12 or 13.
+const UNIFORM_CYCLES: u64 = 13;
+/// Behind a product of a warpgroup: ptxas leaves 3 in front of a wait.
+const GROUP_STALL: u64 = 4;
 const BOARDS: usize = 6;
 
-/// A general register, or from 256 on a predicate.
+/// A general register, or a predicate, or the uniform registers.
 type Unit = u32;
+const PREDICATES: Unit = 256;
+const UNIFORM: Unit = 512;
 
 /// What a scoreboard guards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,6 +86,18 @@ impl Boards {
             own.operands.extend(&more.operands);
         }
         *self != before
+    }
+
+    /// Those that guard results, which are there from now on; but for one.
+    fn await_results(&mut self, but: Option<usize>) -> u8 {
+        let mut mask = 0;
+        for (board, guarded) in self.boards.iter_mut().enumerate() {
+            if Some(board) != but && !guarded.results.is_empty() {
+                mask |= 1 << board;
+                *guarded = Board::default();
+            }
+        }
+        mask
     }
 
     /// The scoreboards that a reader of some registers and writer of others waits for.
@@ -152,7 +173,11 @@ impl Control {
 
 /// When a kernel's lines are issued.
 pub(super) fn issues(code: &Code, allocation: &Allocation) -> Vec<Issue> {
-    let writer = Writer { code, allocation };
+    let counts = code.lines.iter().any(|line| match line {
+        Line::Instruction(one) => latency(one) == Latency::Group,
+        Line::Label(_) => false,
+    });
+    let writer = Writer { code, allocation, first: usize::from(counts) };
     let blocks = blocks(code);
     let units = Units::new(code);
     let live: Vec<BTreeSet<Unit>> = if units.count.div_ceil(64) * blocks.len() > crate::allocate::MOST_WORDS {
@@ -190,13 +215,35 @@ pub(super) fn issues(code: &Code, allocation: &Allocation) -> Vec<Issue> {
 struct Writer<'a> {
     code: &'a Code,
     allocation: &'a Allocation,
+    /// The first scoreboard that is not taken by who counts.
+    first: usize,
 }
 
 impl Writer<'_> {
     fn unit(&self, (reg, part): (Reg, u8)) -> Unit {
         match self.code.registers[reg.0 as usize].class {
             Class::General(_) => self.allocation.of(reg) + u32::from(part),
-            Class::Predicate => 256 + self.allocation.of(reg),
+            Class::Predicate => PREDICATES + self.allocation.of(reg),
+        }
+    }
+
+    /// All scoreboards but the one of who counts.
+    fn all(&self) -> u8 {
+        0x3f & !((1 << self.first) - 1)
+    }
+
+    fn serial_control(&self, one: &Instruction) -> String {
+        let text = serial::control(name(&one.name));
+        let waits = match (text.starts_with("[B------"), self.first) {
+            (true, _) => "[B------",
+            (false, 0) => "[B012345",
+            (false, _) => "[B-12345",
+        };
+        let rest = &text[8..];
+        if self.first == 0 {
+            format!("{waits}{rest}")
+        } else {
+            format!("{waits}{}", rest.replace("W0", "W2"))
         }
     }
 
@@ -237,7 +284,7 @@ impl Writer<'_> {
         let mut coming: HashMap<Unit, Coming> = HashMap::new();
         let mut product = Product { at: 0, reads: Vec::new() };
         let awaited = |coming: &HashMap<Unit, Coming>, product: &Product| {
-            let read = coming.iter().filter(|(unit, _)| live.contains(unit));
+            let read = coming.iter().filter(|(unit, _)| live.contains(unit) || **unit == UNIFORM);
             read.map(|(_, it)| it.guard).fold(product.at + PRODUCT_READS, u64::max)
         };
         // As if no product had been just before.
@@ -252,8 +299,8 @@ impl Writer<'_> {
                 true => 0,
                 false => 1 + u8::from(taken[it] > 0),
             };
-            let other = (0..BOARDS).filter(|&it| Some(it) != not);
-            let board = other.min_by_key(|&it| (cost(it), taken[it], it)).unwrap_or(0);
+            let other = (self.first..BOARDS).filter(|&it| Some(it) != not);
+            let board = other.min_by_key(|&it| (cost(it), taken[it], it)).unwrap_or(self.first);
             taken[board] = turn;
             board
         };
@@ -262,12 +309,20 @@ impl Writer<'_> {
             let latency = latency(one);
             let guard = one.guard.map(|(reg, _)| self.unit((reg, 0)));
             let reads = self.units(&one.operands[one.written..]);
-            let writes = self.units(&one.operands[..one.written]);
+            let mut writes = self.units(&one.operands[..one.written]);
+            if one.name.starts_with("LDGSTS") {
+                // Whether it only reads its predicate is not known.
+                writes.extend(reads.iter().filter(|&&it| it >= PREDICATES));
+            }
             let mut due =
                 due(&coming, now, latency, guard, &reads, &writes).max(product.due(latency, &writes));
             if latency == Latency::Branch {
                 // What its own stall count does not hold until the next block.
                 due = due.max(awaited(&coming, &product).saturating_sub(MOST));
+            }
+            if let Some((_, control)) = last.as_mut().filter(|_| one.name == ARRIVE) {
+                // What products are to read must be there: the instruction in front waits for it.
+                control.waits |= boards.await_results(control.results);
             }
             if let Some((before, control)) = &mut last {
                 control.stall = control.stall.max(due - now).min(LONGEST);
@@ -276,16 +331,16 @@ impl Writer<'_> {
             }
             coming.retain(|_, it| it.guard > now);
             if latency == Latency::Serial {
-                out[at] = Issue { control: serial_control(one), pause: None };
+                out[at] = Issue { control: self.serial_control(one), pause: None };
                 // It waits for all, and all that follows waits for it.
-                boards = Boards { all: 0x3f, ..Boards::default() };
+                boards = Boards { all: self.all(), ..Boards::default() };
                 coming.clear();
                 now += MOST;
                 last = None;
                 continue;
             }
             let asked: Vec<Unit> = reads.iter().copied().chain(guard).collect();
-            let waits = boards.waits(&asked, &writes);
+            let waits = if latency == Latency::Products { 0 } else { boards.waits(&asked, &writes) };
             let mut control = Control { waits, operands: None, results: None, stall: 1 };
             match latency {
                 Latency::Fixed(pipe) => {
@@ -294,8 +349,11 @@ impl Writer<'_> {
                     }
                     for &unit in &writes {
                         let it = Coming { pipe, at: now, guard: now };
-                        let guard =
-                            if unit >= 256 { now + u64::from(guard_cycles(pipe)) } else { it.due(None) };
+                        let guard = if unit >= PREDICATES {
+                            now + u64::from(guard_cycles(pipe))
+                        } else {
+                            it.due(None)
+                        };
                         coming.insert(unit, Coming { guard, ..it });
                     }
                 }
@@ -317,7 +375,20 @@ impl Writer<'_> {
                     }
                 }
                 Latency::Branch => control.stall = BRANCH_STALL,
-                Latency::Meeting => control.stall = MEETING_STALL,
+                Latency::Meeting | Latency::Products => control.stall = MEETING_STALL,
+                Latency::Uniform => {
+                    let it = Coming { pipe: Pipe::Integer, at: now, guard: now + UNIFORM_CYCLES };
+                    coming.insert(UNIFORM, it);
+                }
+                Latency::Product => control.stall = GROUP_STALL,
+                Latency::Group => {
+                    control.stall = SCOREBOARD_STALL;
+                    // Of copies in bulk it is told that they have been read, or an H100 waits for ever.
+                    match one.name.starts_with("LDGDEPBAR") {
+                        true => control.results = Some(0),
+                        false => control.operands = Some(0),
+                    }
+                }
                 Latency::Serial => {}
             }
             last = Some((at, control));
@@ -359,10 +430,17 @@ fn due(
 ) -> u64 {
     let reader = match latency {
         Latency::Fixed(pipe) => Some(pipe),
-        Latency::Variable { .. } | Latency::Branch | Latency::Meeting | Latency::Serial => None,
+        Latency::Variable { .. }
+        | Latency::Branch
+        | Latency::Meeting
+        | Latency::Uniform
+        | Latency::Product
+        | Latency::Products
+        | Latency::Group
+        | Latency::Serial => None,
     };
     let mut due = now + 1;
-    if latency == Latency::Serial {
+    if matches!(latency, Latency::Serial | Latency::Product | Latency::Products) {
         due = coming.values().fold(due, |due, it| due.max(it.guard));
     }
     for it in reads.iter().chain(writes).filter_map(|unit| coming.get(unit)) {
@@ -372,10 +450,4 @@ fn due(
         due = due.max(it.guard);
     }
     due
-}
-
-fn serial_control(one: &Instruction) -> String {
-    let text = serial::control(name(&one.name));
-    let waits = if text.starts_with("[B------") { "[B------" } else { "[B012345" };
-    format!("{waits}{}", &text[8..])
 }

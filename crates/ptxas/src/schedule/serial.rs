@@ -25,6 +25,7 @@ pub(super) const VARIABLE: &[&str] = &[
     "F2I",
     "F2F",
     "FRND",
+    "FCHK",
     "S2R",
     "MATCH",
     "REDUX",

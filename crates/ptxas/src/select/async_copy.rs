@@ -5,7 +5,8 @@
 //! a tensor's coordinates follow what stands from UR8 on.
 
 use super::{Done, Refusal, Select};
-use crate::code::{Operand, Reg};
+use crate::code::{Line, Operand, Reg};
+use crate::schedule::NOBODYS_LOAD;
 use ir::Op;
 use ir::instruction as i;
 use ir::operand::{Address, Lookup, Space, Value};
@@ -113,8 +114,14 @@ impl Select<'_> {
             read.push(Operand::Predicate(flag, !not));
         }
         // As ptxas does in front of the first.
-        for _ in 0..3 {
-            self.code.push(None, "@!PT LDS", vec![], vec![Operand::zero(), text("[RZ]")]);
+        let mut before = self.code.lines.iter().rev().map_while(|line| match line {
+            Line::Instruction(one) => Some(one.name.as_str()),
+            Line::Label(_) => None,
+        });
+        if !before.any(|name| name.starts_with("LDGSTS")) {
+            for _ in 0..3 {
+                self.code.push(None, NOBODYS_LOAD, vec![], vec![Operand::zero(), text("[RZ]")]);
+            }
         }
         self.effect(name, vec![], read);
         Ok(())

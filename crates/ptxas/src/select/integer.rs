@@ -412,6 +412,11 @@ impl Select<'_> {
 
     fn extract(&mut self, op: &i::Bfe) -> Done {
         let a = self.word(&op.a)?;
+        if let (&Value::Constant(from), &Value::Constant(bits)) = (&op.b, &op.c) {
+            let result = self.field_within(a, (from & 0xff, bits & 0xff), signed(op.ty));
+            self.set(op.d, result);
+            return Ok(());
+        }
         let (position, length) = self.field_of(&op.b, &op.c)?;
         let (shift, extend) =
             if signed(op.ty) { ("SHF.R.S32.HI", "SGXT") } else { ("SHF.R.U32.HI", "SGXT.U32") };
@@ -419,6 +424,32 @@ impl Select<'_> {
         let result = self.one(extend, vec![Operand::low(moved), length]);
         self.set(op.d, result);
         Ok(())
+    }
+
+    /// The field of a word from a bit on. Above the word its sign goes on, or zeros.
+    fn field_within(&mut self, a: Operand, (from, bits): (u64, u64), signed: bool) -> Reg {
+        let shift = |to: &str| format!("SHF.{to}");
+        let (from, bits) = (from as u32, bits as u32);
+        let right = |this: &mut Self, a: Operand, by: u32| {
+            let name = shift(if signed { "R.S32.HI" } else { "R.U32.HI" });
+            this.one(name, vec![Operand::zero(), Operand::number(by), a])
+        };
+        match (from, bits) {
+            (_, 0) => self.one("MOV", vec![Operand::zero()]),
+            (32.., _) if !signed => self.one("MOV", vec![Operand::zero()]),
+            (31.., _) if signed => right(self, a, 31),
+            (0, 32..) => self.one("MOV", vec![a]),
+            (from, bits) if from + bits >= 32 => right(self, a, from),
+            (from, bits) if !signed => {
+                let moved = if from == 0 { a } else { Operand::low(right(self, a, from)) };
+                self.lop(moved, Operand::number((1 << bits) - 1), 0xc0)
+            }
+            (from, bits) => {
+                let read = vec![a, Operand::number(32 - from - bits), Operand::zero()];
+                let top = self.one(shift("L.U32"), read);
+                right(self, Operand::low(top), 32 - bits)
+            }
+        }
     }
 
     fn insert(&mut self, op: &i::Bfi) -> Done {

@@ -3,6 +3,7 @@
 
 use super::{Done, Refusal, Select};
 use crate::code::{Class, Operand, Reg};
+use crate::products;
 use ir::Op;
 use ir::instruction as i;
 use ir::operand::{Def, MatrixShape, Value};
@@ -23,10 +24,20 @@ impl Select<'_> {
             Op::Mma(op) => self.behind_guard(|this| this.multiply(op)),
             Op::MmaSparse(op) => self.behind_guard(|this| this.multiply_sparse(op)),
             Op::Wgmma(op) => self.behind_guard(|this| this.multiply_by_warpgroup(op)),
-            // Each product is waited for where it stands.
-            Op::WgmmaFence(_) | Op::WgmmaCommitGroup(_) | Op::WgmmaWaitGroup(_) => Ok(()),
+            Op::WgmmaFence(_) => self.of_groups(products::ARRIVE, vec![]),
+            Op::WgmmaCommitGroup(_) => self.of_groups(products::COMMIT, vec![]),
+            Op::WgmmaWaitGroup(op) => {
+                let left = (op.n as u32).min(products::MOST_GROUPS);
+                self.of_groups(products::WAIT, vec![Operand::Text("gsb0".to_owned()), Operand::number(left)])
+            }
             _ => return None,
         })
+    }
+
+    /// What the products of a warpgroup in front are told; [`products`] says which of it stays.
+    fn of_groups(&mut self, name: &str, read: Vec<Operand>) -> Done {
+        self.code.push(None, name, vec![], read);
+        Ok(())
     }
 
     fn all_together(&mut self) {
@@ -160,7 +171,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    /// A product of a warpgroup, which is waited for at once. Descriptors are in UR8 to UR11.
+    /// A product of a warpgroup. Descriptors are in UR8 to UR11.
     fn multiply_by_warpgroup(&mut self, op: &i::Wgmma) -> Done {
         use i::WgmmaAtype::{B1, Bf16, E4m3, E5m2, F16, S8, Tf32, U8};
         let MatrixShape { m, n, k } = op.shape;
@@ -188,7 +199,14 @@ impl Select<'_> {
                 .collect();
         let sums = self.fragment(&values?, false)?;
         let Operand::General { reg: sums, width, .. } = sums else { return Err("these sums".to_owned()) };
-        let (scaled, not) = self.predicate(&op.scaled)?;
+        let is_added = match op.scaled.value {
+            Value::Constant(bits) => Some((bits != 0) != op.scaled.negated),
+            _ => None,
+        };
+        let scaled = match is_added {
+            Some(_) => None,
+            None => Some(self.predicate(&op.scaled)?),
+        };
         let (negative_a, negative_b) =
             (op.sa.is_some_and(|s| s as i64 == -1), op.sb.is_some_and(|s| s as i64 == -1));
         self.all_together();
@@ -225,12 +243,18 @@ impl Select<'_> {
             descriptor.push_str(".tnspB");
         }
         let text = |text: &str| Operand::Text(text.to_owned());
-        self.code.push(None, "VOTEU.ANY", vec![text("UP0")], vec![Operand::Predicate(scaled, not)]);
-        self.code.push(None, "WARPGROUP.ARRIVE", vec![], vec![]);
+        if let Some((flag, not)) = scaled {
+            self.code.push(None, "VOTEU.ANY", vec![text("UP0")], vec![Operand::Predicate(flag, not)]);
+        }
         let sum = Operand::wide(sums, width);
-        read.extend([Operand::Text(descriptor), sum.clone(), text("UP0"), text("gsb0")]);
+        read.extend([Operand::Text(descriptor), sum.clone()]);
+        match is_added {
+            // That is what no operand means.
+            Some(true) => {}
+            Some(false) => read.push(text("!UPT")),
+            None => read.push(text("UP0")),
+        }
         self.code.push(None, name, vec![sum], read);
-        self.code.push(None, "WARPGROUP.DEPBAR.LE", vec![], vec![text("gsb0"), Operand::number(0)]);
         self.give_out(&op.d, sums, false);
         Ok(())
     }

@@ -22,6 +22,7 @@ mod matrix;
 mod mbarrier;
 mod meet;
 mod memory;
+mod nearest;
 mod nibbles;
 mod object;
 mod policy;
@@ -182,6 +183,7 @@ pub(crate) fn select<'a>(
     };
     select.prologue();
     select.body();
+    select.code.end_function();
     let frames = select.routines();
     if !select.refused.is_empty() {
         return Err(select.refused);

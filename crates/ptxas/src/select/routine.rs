@@ -251,6 +251,7 @@ impl<'a> Select<'a> {
             let label = self.routines.labels[&id];
             self.code.begin_routine(label);
             self.routine_body(id, callee);
+            self.code.end_function();
             frames.push(std::mem::take(&mut self.frame).next_multiple_of(STACK));
         }
         frames

@@ -16,10 +16,21 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         ("SYNCS", ["ARRIVE", "TRANS64", rest @ ..]) => arrive(given, rest),
         ("SYNCS", ["PHASECHK", "TRANS64", rest @ ..]) => check(given, rest),
         ("UBLKCP", [to, from]) => bulk(given, to, from),
-        // A product is done with its instruction, and so is a copy; what waits for a copy is told by its object.
-        ("WARPGROUP", ["ARRIVE"] | ["DEPBAR", "LE"]) => Some(Action::Nothing),
-        ("LDGDEPBAR" | "UTMACMDFLUSH" | "FENCE", _) => Some(Action::Nothing),
+        ("WARPGROUP", ["ARRIVE"]) => Some(Action::Nothing),
+        ("WARPGROUP", ["DEPBAR", "LE"]) => Some(Action::AwaitProducts(left(given)?)),
+        ("LDGDEPBAR", _) => Some(Action::CommitCopies),
+        ("DEPBAR", ["LE"]) => Some(Action::AwaitCopies(left(given)?)),
+        // A copy in bulk is done with its instruction; what waits for it is told by its object.
+        ("UTMACMDFLUSH" | "FENCE", _) => Some(Action::Nothing),
         ("HGMMA", [shape, rest @ ..]) => product(given, shape, rest),
+        _ => None,
+    }
+}
+
+/// `DEPBAR.LE SB0, count`: how many may be left.
+fn left(given: &Given<'_>) -> Option<usize> {
+    match given.operands.get(1)? {
+        Operand::Immediate(count) => usize::try_from(*count).ok(),
         _ => None,
     }
 }
@@ -131,12 +142,12 @@ fn product(given: &Given<'_>, shape: &str, rest: &[&str]) -> Option<Action> {
         Operand::Register { number, sign, .. } if sign == crate::operand::Sign::default() => Some(number),
         _ => None,
     };
-    // The product's own scoreboard stands last.
-    let (to, a, descriptors, c, scale) = match &given.operands[..] {
-        [to, Operand::Descriptors(at), c, Operand::UniformPredicate { .. }, Operand::Other] => {
-            (to, None, *at, c, 3)
-        }
-        [to, a, Operand::Descriptors(at), c, Operand::UniformPredicate { .. }, Operand::Other] => {
+    // The products' scoreboard stands last, if it ends a group.
+    let commits = matches!(given.operands.last(), Some(Operand::Other));
+    let (to, a, descriptors, c, scale) = match &given.operands[..given.operands.len() - usize::from(commits)]
+    {
+        [to, Operand::Descriptors(at), c, Operand::UniformPredicate { .. }] => (to, None, *at, c, 3),
+        [to, a, Operand::Descriptors(at), c, Operand::UniformPredicate { .. }] => {
             (to, Some(plain(a)?), *at, c, 4)
         }
         _ => return None,
@@ -160,5 +171,6 @@ fn product(given: &Given<'_>, shape: &str, rest: &[&str]) -> Option<Action> {
         c: plain(c)?,
         descriptors,
         scale: Source { operand: given.operands[scale], ..Source { kind: Kind::Flag, ..NOTHING } },
+        commits,
     }))
 }

@@ -75,7 +75,7 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         "UCGABAR_WAIT" => Action::ClusterWait,
         "YIELD" | "NANOSLEEP" => Action::Yield,
         // Every access is seen by all as soon as it is done.
-        "NOP" | "MEMBAR" | "ERRBAR" | "CGAERRBAR" | "CCTL" | "DEPBAR" => Action::Nothing,
+        "NOP" | "MEMBAR" | "ERRBAR" | "CGAERRBAR" | "CCTL" => Action::Nothing,
         "BPT" if given.has("TRAP") => Action::Trap,
         "S2R" | "S2UR" | "CS2R" => {
             let Operand::Special(special) = *given.operands.get(1)? else { return None };

@@ -29,6 +29,7 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         "ATOMG" => atomic(given, Space::Global),
         "ATOM" => atomic(given, Space::Generic),
         "ATOMS" if given.has("CAST") => exchange(given),
+        "ATOMS" if given.has("POPC") => count(given),
         "ATOMS" => atomic(given, Space::Shared),
         "LDSM" | "STSM" => matrices(given),
         "RED" => reduction(given, Space::Generic),
@@ -167,6 +168,19 @@ fn atomic(given: &Given<'_>, space: Space) -> Option<Access> {
         bytes,
         operands: [value, swap],
         update,
+    })
+}
+
+/// `ATOMS.POPC.INC.32 RZ, [a]`: each lane counts one.
+fn count(given: &Given<'_>) -> Option<Access> {
+    given.only(&["POPC", "INC", "32"])?;
+    let word = Source { kind: Kind::Word, ..NOTHING };
+    Some(Access::Atomic {
+        to: (given.register(0)? == RZ).then_some(RZ)?,
+        address: address(given, 1, Space::Shared)?,
+        bytes: 4,
+        operands: [word, word],
+        update: Box::new(|old, _, _| old.wrapping_add(1)),
     })
 }
 
