@@ -173,6 +173,8 @@ parameters! {
     l2_ways: "l2.ways",
     /// Slices of the L2.
     slices: "l2.slices",
+    /// Slices that 4 KiB lie in.
+    page_slices: "l2.page_slices",
     /// Sectors that a slice gives in a thousand cycles.
     slice_rate: "l2.slice_rate",
     /// Requests that a slice looks up in a thousand cycles.
@@ -206,6 +208,7 @@ const BOUNDED: &[(&str, u64)] = &[
     ("issue.banks", 1 << 8),
     ("l2.size", 1 << 28),
     ("l2.slices", 1 << 12),
+    ("l2.page_slices", 16),
     ("l1.written", 1 << 12),
     ("noc.group_lines", 1 << 16),
     ("dram.channels", 1 << 12),
@@ -236,6 +239,7 @@ const POSITIVE: &[&str] = &[
     "l1.written",
     "l2.ways",
     "l2.slices",
+    "l2.page_slices",
     "l2.slice_rate",
     "l2.write_rate",
     "l2.lookup_rate",

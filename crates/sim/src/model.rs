@@ -266,7 +266,7 @@ impl<'a> Run<'a> {
                 if let Some(fault) = stuck {
                     return Err(fault.into());
                 }
-                let last = sms.all.iter().map(|sm| lock(sm).last).max().unwrap_or(0);
+                let last = sms.all.iter().map(|sm| lock(sm).settled()).max().unwrap_or(0);
                 let parameters = &sms.kernel.device.parameters;
                 return Ok(last.max(parameters.launch) + 1 + parameters.drain);
             }

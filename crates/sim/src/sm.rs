@@ -5,7 +5,7 @@ use crate::constants::Constants;
 use crate::counters::{Counters, Line, Stall};
 use crate::device::{Device, Parameters, Throttle};
 use crate::fetch::Fetch;
-use crate::memory::{LINE, Private, Request, Shared, Touch, lines, on_one_word, rounds};
+use crate::memory::{LINE, Private, Request, Shared, Touch, count_crowds, lines, rounds};
 use crate::warp::Warp;
 use sass_machine::{Completion, Fault, Grid, LANES, Memory, Resident, Touched, Way};
 use std::collections::VecDeque;
@@ -185,6 +185,11 @@ impl Sm {
         self.ctas[place] =
             Some(Cta { left: resident.warps(), resident, begun: now, local, copies: Vec::new() });
         self.due = self.due.min(now);
+    }
+
+    /// The last cycle at which something of it is under way: a thread, or what was written.
+    pub(crate) fn settled(&self) -> u64 {
+        self.last.max(self.private.settled())
     }
 
     /// Whether a CTA is here.
@@ -530,23 +535,15 @@ impl Sm {
                 world.origin = origin;
                 lines(touched, origin.unwrap_or(0), local, &mut self.touches);
                 counters.load_requests += u64::from(touched.way == Way::Load && !is_local);
-                let same = match touched.way {
-                    Way::Load | Way::Store => 1,
-                    Way::Atomic | Way::Reduction => on_one_word(touched),
-                };
+                if matches!(touched.way, Way::Atomic | Way::Reduction) {
+                    count_crowds(touched, origin.unwrap_or(0), &mut self.touches);
+                }
                 // Lanes' words of local memory lie in a row, which may be a part of the sectors alone.
                 let stays = is_local && touched.bytes >= 4 && touched.lanes == u32::MAX;
                 let (rounds, _) = rounds(touched);
                 let rounds = if is_local { self.touches.len() as u64 } else { rounds };
-                let request = Request {
-                    way: touched.way,
-                    is_strong: code.is_strong,
-                    is_local,
-                    stays,
-                    rounds,
-                    hit,
-                    same,
-                };
+                let request =
+                    Request { way: touched.way, is_strong: code.is_strong, is_local, stays, rounds, hit };
                 let (next, ends) =
                     self.private.access(&mut world.memory, request, &self.touches, begin, counters);
                 self.lsu = next.max(begin + 1);

@@ -127,7 +127,7 @@ pub(crate) fn stream(name: String, variable: u64, access: &str, walk: Walk, rows
 /// Throughput from each level: of one SM, of all.
 pub(crate) fn throughput(sms: u32) -> Vec<Probe> {
     let mut probes = Vec::new();
-    // From the L1: lanes ever further apart, 1 to 32 lines.
+    // From the L1: lanes ever further apart, 1 to 32 lines; with a word more, so that no bank has two of them.
     for (name, access) in
         [("LDG", "LDG.E DST, AT"), ("LDG.64", "LDG.E.64 DST, AT"), ("LDG.128", "LDG.E.128 DST, AT")]
     {
@@ -138,8 +138,8 @@ pub(crate) fn throughput(sms: u32) -> Vec<Probe> {
         } else {
             4
         };
-        for lane in [0_u64, 4, 8, 16, 32, 64, 128, 256] {
-            if lane != 0 && lane < width {
+        for lane in [0_u64, 4, 8, 16, 32, 36, 64, 68, 128, 132, 256] {
+            if lane % width != 0 {
                 continue;
             }
             // All warps at the same places, so that few lines are enough.
@@ -209,6 +209,23 @@ pub(crate) fn throughput(sms: u32) -> Vec<Probe> {
                 4,
             );
             probes.push(probe.grid(grid).block(256));
+        }
+    }
+    probes.extend(crowded(sms));
+    probes
+}
+
+/// Atomic operations of all warps of all SMs on the same few words, each lane on its own: by how far apart the words are, and how many of
+/// them there are, as a histogram in global memory has them. What is told is the words' distance and how many there are.
+fn crowded(sms: u32) -> Vec<Probe> {
+    let mut probes = Vec::new();
+    for lane in [4, 32, 128, 512, 4 * KIB + 128] {
+        for words in [32, 128, 1024] {
+            let range = (lane * words).next_power_of_two();
+            let access = "REDG.E.ADD.STRONG.GPU AT, R12";
+            let walk = Walk::side_by_side(lane, 0, range);
+            let probe = stream(format!("REDG/crowded/{lane}"), words, access, walk, 4);
+            probes.push(probe.grid(sms).block(256));
         }
     }
     probes

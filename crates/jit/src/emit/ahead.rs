@@ -19,7 +19,8 @@ impl Emitter<'_> {
     /// Fetches what a row's access, of so many bytes, will reach some rounds later if it goes on as since the last one.
     pub(super) fn fetch_ahead(&mut self, tested: &Tested, bytes: u64) {
         let is_in_loop = self.order.loop_of[self.block].is_some();
-        if !is_in_loop || !tested.is_row() || !matches!(tested.space, SpaceKind::Global | SpaceKind::Generic) {
+        if !is_in_loop || !tested.is_row() || !matches!(tested.space, SpaceKind::Global | SpaceKind::Generic)
+        {
             return;
         }
         let slot = format!("%last{}", tested.window);

@@ -95,10 +95,7 @@ fn described(llvm: &Llvm) -> &'static Described {
     DESCRIBED.get_or_init(|| {
         // SAFETY: both give a message of LLVM's, which is copied and given back.
         let (triple, features) = unsafe {
-            (
-                llvm.message((llvm.LLVMGetDefaultTargetTriple)()),
-                llvm.message((llvm.LLVMGetHostCPUFeatures)()),
-            )
+            (llvm.message((llvm.LLVMGetDefaultTargetTriple)()), llvm.message((llvm.LLVMGetHostCPUFeatures)()))
         };
         Described { triple: c(&triple), features: c(&format!("{features},{FEATURES}")) }
     })

@@ -1,6 +1,6 @@
 //! What the lanes of a warp make together: sectors of lines, and rounds of shared memory's banks.
 
-use super::cache::{LINE, SECTOR};
+use super::cache::{LINE, SECTOR, SECTORS};
 use sass_machine::{LANES, Memory, Touched, Way};
 
 /// Banks of shared memory, each a word wide.
@@ -13,19 +13,28 @@ const WORD: u64 = 4;
 pub(crate) struct Touch {
     pub(crate) line: u64,
     pub(crate) sectors: u8,
+    /// Of atomic operations, lanes at the word of each sector that most are at.
+    pub(crate) crowds: [u8; SECTORS],
 }
 
-/// How many lanes touch the word that most do: atomic operations on one word come one after the other.
-pub(crate) fn on_one_word(touched: &Touched) -> u64 {
+/// Counts for each sector the lanes at the word that most are at: atomic operations on one word come one after the other. `origin` as for
+/// [`lines`], which has found them.
+pub(crate) fn count_crowds(touched: &Touched, origin: u64, touches: &mut [Touch]) {
     let mut words = [0; LANES];
     let mut count = 0;
     touched.places().zip(&mut words).for_each(|(place, word)| {
-        *word = place / WORD;
+        *word = place.wrapping_sub(origin) / WORD;
         count += 1;
     });
     let words = &mut words[..count];
     words.sort_unstable();
-    words.chunk_by(|a, b| a == b).map(|same| same.len() as u64).max().unwrap_or(0)
+    for same in words.chunk_by(|a, b| a == b) {
+        let address = same[0] * WORD;
+        if let Some(touch) = touches.iter_mut().find(|touch| touch.line == address / LINE) {
+            let crowd = &mut touch.crowds[(address % LINE / SECTOR) as usize];
+            *crowd = (*crowd).max(same.len() as u8);
+        }
+    }
 }
 
 /// The lines that an access touches, in the order of their first lanes. `origin` is where global memory begins to caches, which is not
@@ -48,7 +57,7 @@ pub(crate) fn lines(touched: &Touched, origin: u64, own: u64, lines: &mut Vec<To
             let (line, sector) = (address / LINE, address % LINE / SECTOR);
             match lines.iter_mut().rev().find(|touch| touch.line == line) {
                 Some(touch) => touch.sectors |= 1 << sector,
-                None => lines.push(Touch { line, sectors: 1 << sector }),
+                None => lines.push(Touch { line, sectors: 1 << sector, crowds: [0; SECTORS] }),
             }
             at += match touched.memory {
                 Memory::Local => WORD,
@@ -91,7 +100,7 @@ pub(crate) fn rounds(touched: &Touched) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Touch, lines, on_one_word, rounds};
+    use super::{SECTORS, Touch, count_crowds, lines, rounds};
     use sass_machine::{Memory, Touched, Way};
 
     fn touched(memory: Memory, bytes: u32, place: impl Fn(u64) -> u64) -> Touched {
@@ -122,7 +131,8 @@ mod tests {
     fn a_line_is_named_once() {
         let mut found = Vec::new();
         lines(&touched(Memory::Global, 4, |lane| 128 * (lane % 2)), 0, 0, &mut found);
-        assert_eq!(found, [Touch { line: 0, sectors: 1 }, Touch { line: 1, sectors: 1 }]);
+        let touch = |line| Touch { line, sectors: 1, crowds: [0; SECTORS] };
+        assert_eq!(found, [0, 1].map(touch));
     }
 
     #[test]
@@ -142,13 +152,28 @@ mod tests {
     #[test]
     fn atomic_operations_on_a_bank_come_one_after_the_other() {
         let of = |place: fn(u64) -> u64| {
-            let touched = Touched { way: Way::Atomic, ..touched(Memory::Shared, 4, place) };
-            (rounds(&touched).0, on_one_word(&touched))
+            rounds(&Touched { way: Way::Atomic, ..touched(Memory::Shared, 4, place) }).0
         };
-        assert_eq!(of(|lane| 4 * lane), (1, 1));
-        assert_eq!(of(|lane| 8 * lane), (2, 1));
-        assert_eq!(of(|lane| 128 * lane), (32, 1));
-        assert_eq!(of(|_| 64), (32, 32));
-        assert_eq!(of(|lane| 4 * (lane % 8)), (4, 4));
+        assert_eq!(of(|lane| 4 * lane), 1);
+        assert_eq!(of(|lane| 8 * lane), 2);
+        assert_eq!(of(|lane| 128 * lane), 32);
+        assert_eq!(of(|_| 64), 32);
+        assert_eq!(of(|lane| 4 * (lane % 8)), 4);
+    }
+
+    #[test]
+    fn lanes_at_one_word_are_counted_sector_by_sector() {
+        let of = |place: fn(u64) -> u64| {
+            let (touched, mut found) = (touched(Memory::Global, 4, place), Vec::new());
+            lines(&touched, 0, 0, &mut found);
+            count_crowds(&touched, 0, &mut found);
+            found.iter().map(|touch| touch.crowds).collect::<Vec<_>>()
+        };
+        assert_eq!(of(|lane| 4 * lane), [[1, 1, 1, 1]]);
+        assert_eq!(of(|_| 64), [[0, 0, 32, 0]]);
+        assert_eq!(
+            of(|lane| if lane < 3 { 0 } else { 32 * lane }),
+            [[3, 0, 0, 1], [1; 4], [1; 4], [1; 4], [1; 4], [1; 4], [1; 4], [1; 4]]
+        );
     }
 }

@@ -12,7 +12,7 @@ use crate::counters::Counters;
 use crate::device::Parameters;
 pub(crate) use cache::LINE;
 use cache::{Cache, SECTORS};
-pub(crate) use coalesce::{Touch, lines, on_one_word, rounds};
+pub(crate) use coalesce::{Touch, count_crowds, lines, rounds};
 pub(crate) use rate::Rate;
 use sass_machine::Way;
 use std::collections::VecDeque;
@@ -22,6 +22,8 @@ pub(crate) struct Shared {
     l2: Cache,
     /// A slice gives, takes and fills one after the other.
     slices: Vec<Rate>,
+    /// Over how many of them a page is spread.
+    of_page: usize,
     /// How long it takes a sector, in thousandths of what it takes to give one.
     taking: u64,
     /// How long it takes to look up a request, in the same.
@@ -57,6 +59,8 @@ pub(crate) struct Private {
     /// When reductions are done.
     reductions: VecDeque<u64>,
     most_reductions: usize,
+    /// By when all that was written or reduced has passed a slice.
+    settled: u64,
 }
 
 /// An access that the unit for memory begins.
@@ -72,8 +76,6 @@ pub(crate) struct Request {
     pub(crate) rounds: u64,
     /// Cycles to a result that the L1 has.
     pub(crate) hit: u64,
-    /// Lanes at the word that most are at.
-    pub(crate) same: u64,
 }
 
 /// Which of so many a line belongs to: all bits of its number matter, as neighbours and powers of two shall not meet.
@@ -88,6 +90,7 @@ impl Shared {
         Self {
             l2: Cache::new(of.l2_size, of.l2_ways),
             slices: rates(of.slices, of.slice_rate),
+            of_page: of.page_slices as usize,
             lookup: of.slice_rate.saturating_mul(1000) / of.lookup_rate,
             taking: of.slice_rate.saturating_mul(1000) / of.write_rate,
             groups: vec![Cache::new(of.group_lines * LINE, of.l2_ways); of.sms.div_ceil(of.group) as usize],
@@ -98,6 +101,14 @@ impl Shared {
             dram: of.dram,
             granule: (of.granule as usize).min(SECTORS),
         }
+    }
+
+    /// The slice of a line. A page of 32 lines lies in a few slices: two lines behind one another in one of them, four lines on again in that
+    /// one, as far as there are fewer than sixteen.
+    fn slice(&self, line: u64) -> usize {
+        let (page, pair, count) = (line / 32, line as usize / 2 % 16, self.slices.len());
+        let order = pair & 1 | pair >> 1 & 6 | pair << 2 & 8;
+        (spread(page, count) + order % self.of_page * count / self.of_page) % count
     }
 
     /// The channel takes sectors of a line, to be read or written.
@@ -121,7 +132,7 @@ impl Shared {
             return ready;
         }
         counters.l2_read += 1;
-        let slice = spread(line, self.slices.len());
+        let slice = self.slice(line);
         self.slices[slice].serve_parts(now + self.latency / 2, extra);
         let ready = self.fetch(line, sector, now, counters);
         self.groups[group].fill(line, sector, ready, false);
@@ -130,7 +141,7 @@ impl Shared {
 
     /// When a slice has a sector, and has given it.
     fn fetch(&mut self, line: u64, sector: usize, now: u64, counters: &mut Counters) -> u64 {
-        let slice = spread(line, self.slices.len());
+        let slice = self.slice(line);
         let found = self.l2.find(line, sector);
         let served = self.slices[slice].serve(now + self.latency / 2, 1);
         if let Some(ready) = found {
@@ -159,7 +170,7 @@ impl Shared {
 
     /// A sector that an SM writes; when it has passed the slice.
     fn write(&mut self, line: u64, sector: usize, now: u64, counters: &mut Counters) -> u64 {
-        let slice = spread(line, self.slices.len());
+        let slice = self.slice(line);
         let served = self.slices[slice].serve_parts(now + self.latency / 2, self.taking);
         counters.l2_write += 1;
         let ready = self.l2.find(line, sector).map_or(served, |ready| served.max(ready));
@@ -167,12 +178,13 @@ impl Shared {
         served
     }
 
-    /// A sector that atomic operations change, so many of them on one word, one after the other.
-    fn change(&mut self, line: u64, sector: usize, now: u64, same: u64, counters: &mut Counters) -> u64 {
+    /// A sector that atomic operations change: those on one word one after the other.
+    fn change(&mut self, touch: &Touch, sector: usize, now: u64, counters: &mut Counters) -> u64 {
+        let (line, same) = (touch.line, u64::from(touch.crowds[sector].max(1)));
         let hits = counters.l2_read_hit;
         let there = self.fetch(line, sector, now, counters);
         counters.l2_read_hit = hits;
-        let slice = spread(line, self.atomics.len());
+        let slice = self.slice(line);
         let done = self.atomics[slice].serve(there, 1).max(self.same[slice].serve(there, same));
         counters.l2_atomic += 1;
         self.place(line, sector, there, true, counters);
@@ -215,7 +227,13 @@ impl Private {
             most: of.outstanding as usize,
             reductions: VecDeque::new(),
             most_reductions: of.reductions as usize,
+            settled: 0,
         }
+    }
+
+    /// By when the L2 has all that was written so far: a grid does not end before.
+    pub(crate) fn settled(&self) -> u64 {
+        self.settled
     }
 
     /// Asks the L2 for a sector, once there is room for one more; when the question is on its way.
@@ -308,6 +326,7 @@ impl Private {
                             self.written.fill(touch.line, sector, begun, false);
                             let asked = self.ask(&mut begun);
                             let there = shared.write(touch.line, sector, asked, counters);
+                            self.settled = self.settled.max(there);
                             self.wait_for(there);
                             there
                         }
@@ -317,7 +336,8 @@ impl Private {
                             begun = room(&mut self.reductions, self.most_reductions, begun);
                         }
                         let asked = self.ask(&mut begun);
-                        let there = shared.change(touch.line, sector, asked, request.same, counters);
+                        let there = shared.change(touch, sector, asked, counters);
+                        self.settled = self.settled.max(there);
                         let ready = match request.way {
                             Way::Atomic => self.answer(shared, there),
                             Way::Load | Way::Store | Way::Reduction => {
