@@ -59,7 +59,7 @@ pub(crate) struct Private {
     /// When reductions are done.
     reductions: VecDeque<u64>,
     most_reductions: usize,
-    /// By when all that was written or reduced has passed a slice.
+    /// By when all that threads have stored or changed has passed a slice; copies in bulk are waited for by threads.
     settled: u64,
 }
 
@@ -231,7 +231,7 @@ impl Private {
         }
     }
 
-    /// By when the L2 has all that was written so far: a grid does not end before.
+    /// By when the L2 has all that threads have stored or changed so far: a grid does not end before.
     pub(crate) fn settled(&self) -> u64 {
         self.settled
     }
