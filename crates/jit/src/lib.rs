@@ -38,6 +38,7 @@ mod code;
 mod compiler;
 mod constants;
 mod context;
+mod deciding;
 mod divergence;
 mod emit;
 mod flow;

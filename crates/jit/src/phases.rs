@@ -14,6 +14,7 @@
 
 use crate::bounds::Bounds;
 use crate::class::Rows;
+use crate::deciding::Deciding;
 use crate::divergence::Bits;
 use crate::linear::{Linears, Threads};
 use crate::order::{Order, successors};
@@ -373,68 +374,23 @@ impl Knowledge<'_> {
         };
         let places: BTreeSet<usize> =
             barriers.iter().filter(|barrier| unguarded(barrier.0)).map(|&(_, block)| block).collect();
+        let deciding = Deciding::new(self.function, self.cfg, &self.order.blocks);
         let mut parting = None;
-        let met: BTreeSet<usize> = places
-            .into_iter()
-            .filter(|&place| {
-                let mut deciding =
-                    self.order.blocks.iter().filter(|&&block| self.decides(block, place)).peekable();
-                if deciding.peek().is_none() {
-                    return true;
-                }
-                let parting = parting.get_or_insert_with(|| {
-                    let ssa = Ssa::new(self.function, self.cfg.clone(), self.live).ok()?;
-                    Some(Converged::new(&ssa, LaneOrder::of_block(self.rows.block)))
-                });
-                let goes_together = |block: usize| {
-                    let group = parting.as_ref()?.branch(BlockId(block as u32));
-                    Some(group? >= Group::Cta)
-                };
-                deciding.all(|&block| goes_together(block) == Some(true))
-            })
-            .collect();
+        let mut goes_together = |block: usize| {
+            let parting = parting.get_or_insert_with(|| {
+                let ssa = Ssa::new(self.function, self.cfg.clone(), self.live).ok()?;
+                Some(Converged::new(&ssa, LaneOrder::of_block(self.rows.block)))
+            });
+            let group = parting.as_ref().and_then(|parting| parting.branch(BlockId(block as u32)));
+            group.is_some_and(|group| group >= Group::Cta)
+        };
+        let met: BTreeSet<usize> =
+            places.into_iter().filter(|&place| deciding.about(place).all(&mut goes_together)).collect();
         barriers
             .iter()
             .filter(|(at, block)| met.contains(block) && unguarded(*at))
             .map(|&(at, _)| at)
             .collect()
-    }
-
-    /// Whether the end of a block decides whether a place is come to again.
-    fn decides(&self, block: usize, place: usize) -> bool {
-        let reaches = |from: usize| from == place || self.reaches(from, place);
-        let mut ways = successors(self.cfg, block);
-        let last = self.cfg.blocks[block].end.checked_sub(1).and_then(|last| self.function.instruction(last));
-        let leaves = last.is_some_and(|i| i.guard.is_some() && matches!(i.op, Op::Ret(_) | Op::Exit(_)));
-        if leaves {
-            return ways.any(reaches);
-        }
-        let ways: Vec<usize> = ways.collect();
-        ways.len() > 1 && ways.iter().any(|&to| reaches(to)) && ways.iter().any(|&to| self.avoids(to, place))
-    }
-
-    /// Whether there is a way from a block to another.
-    fn reaches(&self, from: usize, place: usize) -> bool {
-        self.walk(from, None).has(place)
-    }
-
-    /// Whether there is a way from a block to an end without a place.
-    fn avoids(&self, from: usize, place: usize) -> bool {
-        from != place
-            && self.walk(from, Some(place)).iter().any(|block| self.cfg.blocks[block].successors.is_empty())
-    }
-
-    /// The blocks that are come to from one, not through a place.
-    fn walk(&self, from: usize, without: Option<usize>) -> Bits {
-        let mut reached = Bits::new(self.cfg.blocks.len());
-        let mut pending = vec![from];
-        while let Some(block) = pending.pop() {
-            if Some(block) != without && !reached.has(block) {
-                reached.add(block);
-                pending.extend(successors(self.cfg, block));
-            }
-        }
-        reached
     }
 }
 

@@ -4,6 +4,7 @@
 //! what [`numerics::special`] says.
 
 use machine::lanes::simd::{Simd, Work, on_host};
+use numerics::special::lookup::Lookup;
 use numerics::special::{self, Approximation, Ex2, Lg2, Rcp, Rsqrt, Sine, Sqrt, Tanh};
 use std::marker::PhantomData;
 
@@ -84,22 +85,22 @@ pub(crate) static FUNCTIONS: [Function; COUNT * LANES.len()] = {
 
 /// A quotient.
 trait Quotient {
-    fn lanes<const L: usize>(a: &[u32; L], b: &[u32; L]) -> [u32; L];
+    fn lanes<V: Lookup, const L: usize>(v: V, a: &[u32; L], b: &[u32; L]) -> [u32; L];
 }
 
 struct Approximate<const FTZ: bool>;
 impl<const FTZ: bool> Quotient for Approximate<FTZ> {
     #[inline(always)]
-    fn lanes<const L: usize>(a: &[u32; L], b: &[u32; L]) -> [u32; L] {
-        special::div_approx_lanes::<FTZ, L>(a, b)
+    fn lanes<V: Lookup, const L: usize>(v: V, a: &[u32; L], b: &[u32; L]) -> [u32; L] {
+        special::div_approx_lanes::<FTZ, V, L>(v, a, b)
     }
 }
 
 struct Full<const FTZ: bool>;
 impl<const FTZ: bool> Quotient for Full<FTZ> {
     #[inline(always)]
-    fn lanes<const L: usize>(a: &[u32; L], b: &[u32; L]) -> [u32; L] {
-        special::div_full_lanes::<FTZ, L>(a, b)
+    fn lanes<V: Lookup, const L: usize>(v: V, a: &[u32; L], b: &[u32; L]) -> [u32; L] {
+        special::div_full_lanes::<FTZ, V, L>(v, a, b)
     }
 }
 
@@ -108,7 +109,7 @@ impl<F: Approximation, const L: usize> Work for One<'_, F, L> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self) {
-        *self.0 = F::lanes(self.0);
+        *self.0 = F::lanes(S::vectors(), self.0);
     }
 }
 
@@ -118,7 +119,7 @@ impl<F: Quotient, const L: usize> Work for Two<'_, F, L> {
     #[inline(always)]
     fn run<S: Simd>(self) {
         let [a, b] = self.0;
-        *a = F::lanes(a, b);
+        *a = F::lanes(S::vectors(), a, b);
     }
 }
 

@@ -13,9 +13,12 @@ use crate::float::{DEFAULT_NAN_F64, QUIET_F64, fma_f64, is_nan_f32, is_nan_f64, 
 use crate::format::{F32, F64, Format, round_f32, widen};
 use crate::rounding::{Rn, Rz};
 
+use crate::tensor::lanes::Portable;
+use lookup::Lookup;
 use unit::Function;
 
 pub mod interpolate;
+pub mod lookup;
 #[rustfmt::skip]
 mod tables;
 pub mod unit;
@@ -67,14 +70,17 @@ pub trait Approximation {
         Self::result(x, Self::Unit::lane(Self::operand(x)))
     }
 
-    /// The instruction in each lane.
+    /// The instruction in each lane. Ordinary operands are the unit's as they are, or else no operand is ordinary.
     #[inline(always)]
-    fn lanes<const L: usize>(x: &[u32; L]) -> [u32; L] {
+    fn lanes<V: Lookup, const L: usize>(v: V, x: &[u32; L]) -> [u32; L] {
+        if unit::are_ordinary::<Self::Unit, L>(x) {
+            return Self::Unit::ordinary_lanes(v, x);
+        }
         let mut words = [0; L];
         for l in 0..L {
             words[l] = Self::operand(x[l]);
         }
-        words = Self::Unit::lanes(&words);
+        words = Self::Unit::lanes(v, &words);
         for l in 0..L {
             words[l] = Self::result(x[l], words[l]);
         }
@@ -250,22 +256,34 @@ impl Approximation for Tanh {
 /// `div.approx.f32`: the product with the reciprocal. A divisor above 2^126 gives zero.
 #[inline(always)]
 pub fn div_approx_f32<const FTZ: bool>(a: u32, b: u32) -> u32 {
-    let [quotient] = div_approx_lanes::<FTZ, 1>(&[a], &[b]);
+    let [quotient] = div_approx_lanes::<FTZ, _, 1>(Portable, &[a], &[b]);
     quotient
 }
 
 /// The same in each lane.
 #[inline(always)]
-pub fn div_approx_lanes<const FTZ: bool, const L: usize>(a: &[u32; L], b: &[u32; L]) -> [u32; L] {
-    let (mut quotients, mut divisors) = ([0; L], [0; L]);
+pub fn div_approx_lanes<const FTZ: bool, V: Lookup, const L: usize>(
+    v: V,
+    a: &[u32; L],
+    b: &[u32; L],
+) -> [u32; L] {
+    let mut quotients = [0; L];
+    if unit::are_ordinary::<unit::Rcp, L>(b) {
+        let inverses = unit::Rcp::ordinary_lanes(v, b);
+        for l in 0..L {
+            quotients[l] = mul_f32::<Rn, FTZ, false>(inverses[l], a[l]);
+        }
+        return quotients;
+    }
+    let mut divisors = [0; L];
     for l in 0..L {
         divisors[l] = lifted::<FTZ>(b[l]);
     }
-    divisors = unit::Rcp::lanes(&divisors);
+    let inverses = unit::Rcp::lanes(v, &divisors);
     for l in 0..L {
         let tiny = !FTZ & is_subnormal_or_zero(b[l]);
         let scaled = scale(a[l], SCALE_UP);
-        quotients[l] = mul_f32::<Rn, FTZ, false>(divisors[l], if tiny { scaled } else { a[l] });
+        quotients[l] = mul_f32::<Rn, FTZ, false>(inverses[l], if tiny { scaled } else { a[l] });
     }
     quotients
 }
@@ -273,13 +291,17 @@ pub fn div_approx_lanes<const FTZ: bool, const L: usize>(a: &[u32; L], b: &[u32;
 /// `div.full.f32`: as `div.approx`, with a huge divisor scaled down first.
 #[inline(always)]
 pub fn div_full_f32<const FTZ: bool>(a: u32, b: u32) -> u32 {
-    let [quotient] = div_full_lanes::<FTZ, 1>(&[a], &[b]);
+    let [quotient] = div_full_lanes::<FTZ, _, 1>(Portable, &[a], &[b]);
     quotient
 }
 
 /// The same in each lane.
 #[inline(always)]
-pub fn div_full_lanes<const FTZ: bool, const L: usize>(a: &[u32; L], b: &[u32; L]) -> [u32; L] {
+pub fn div_full_lanes<const FTZ: bool, V: Lookup, const L: usize>(
+    v: V,
+    a: &[u32; L],
+    b: &[u32; L],
+) -> [u32; L] {
     let (mut dividends, mut divisors) = (*a, *b);
     for l in 0..L {
         let down = |x| mul_f32::<Rn, FTZ, false>(x, QUARTER);
@@ -288,7 +310,7 @@ pub fn div_full_lanes<const FTZ: bool, const L: usize>(a: &[u32; L], b: &[u32; L
             (dividends[l], divisors[l]) = (scaled_a, scaled_b);
         }
     }
-    div_approx_lanes::<FTZ, L>(&dividends, &divisors)
+    div_approx_lanes::<FTZ, V, L>(v, &dividends, &divisors)
 }
 
 /// `rcp.approx.ftz.f64`: the upper word of the operand gives the upper word of the result.

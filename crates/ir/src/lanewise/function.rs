@@ -3,6 +3,7 @@
 use super::word::Word;
 use numerics::rounding::Mode;
 use numerics::special::Approximation;
+use numerics::special::lookup::Lookup;
 use std::marker::PhantomData;
 
 /// What a function was chosen by.
@@ -76,9 +77,9 @@ pub trait Unary: Function {
 
     /// Whether [`Self::lanes`] takes less time than a loop over lanes.
     const SIDE_BY_SIDE: bool = false;
-    /// The results in all lanes of a warp.
+    /// The results in all lanes of a warp, with vectors of the host.
     #[inline(always)]
-    fn lanes(a: &[Self::A; 32]) -> [Self::R; 32] {
+    fn lanes<V: Lookup>(_v: V, a: &[Self::A; 32]) -> [Self::R; 32] {
         std::array::from_fn(|l| Self::lane(a[l]))
     }
 }
@@ -100,8 +101,8 @@ impl<F: Approximation + 'static, const FTZ: bool> Unary for Approximated<F, FTZ>
     }
     const SIDE_BY_SIDE: bool = true;
     #[inline(always)]
-    fn lanes(a: &[u32; 32]) -> [u32; 32] {
-        F::lanes(a)
+    fn lanes<V: Lookup>(v: V, a: &[u32; 32]) -> [u32; 32] {
+        F::lanes(v, a)
     }
 }
 

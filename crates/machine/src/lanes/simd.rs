@@ -5,6 +5,7 @@
 //! a predicate mask, and keeping the old value in the lanes that a mask leaves out. Products of matrices have vectors of their
 //! own, [`numerics::tensor::lanes::Vectors`].
 
+use numerics::special::lookup::Lookup;
 use numerics::tensor::lanes;
 
 /// A host vector level, chosen once when the process starts.
@@ -95,8 +96,8 @@ pub fn warp_by_warp() {
 
 /// The primitives of one level. Masks have bit `l` for lane `l`.
 pub trait Simd: 'static {
-    /// What products of matrices are computed with.
-    type Vectors: lanes::Vectors;
+    /// What products of matrices and approximations are computed with.
+    type Vectors: lanes::Vectors + Lookup;
     /// Those of this level.
     fn vectors() -> Self::Vectors;
     /// `new` in the lanes of `mask`, `old` elsewhere.

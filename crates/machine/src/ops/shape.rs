@@ -114,7 +114,7 @@ impl<F: Unary> Body for UnaryBody<F> {
                 let a = a[warp].get().0;
                 let mut result = [LaneOf::<F::R>::default(); LANES];
                 if F::SIDE_BY_SIDE {
-                    let results = F::lanes(&a.map(F::A::from_register));
+                    let results = F::lanes(I::vectors(), &a.map(F::A::from_register));
                     for l in 0..LANES {
                         result[l] = results[l].to_register();
                     }

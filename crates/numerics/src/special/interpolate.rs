@@ -13,7 +13,7 @@
 //!
 //! docs/numerics.md tells how the shapes and coefficients were found.
 
-use std::hint::black_box;
+use super::lookup::{Lookup, Rows};
 
 /// What is fixed in the evaluation of one function.
 #[derive(Clone, Copy, Debug)]
@@ -28,29 +28,40 @@ pub struct Shape {
     pub falls: bool,
     /// Whether the function is convex: the third coefficient is added.
     pub convex: bool,
+    /// Whether the second coefficient has more than 16 bits.
+    pub steep: bool,
     /// Bits of the sum behind the binary point.
     pub point: u32,
 }
 
+impl Shape {
+    /// The bits of the sum that are cut off where it has one place for its leading bit: the first coefficient has two bits more than a significand.
+    pub(super) const fn cut(self) -> u32 {
+        self.constant + 2
+    }
+}
+
 /// 1/x of \[1, 2).
-pub const RCP: Shape = Shape { low_bits: 16, constant: 13, square: 0, falls: true, convex: true, point: 39 };
+pub const RCP: Shape =
+    Shape { low_bits: 16, constant: 13, square: 0, falls: true, convex: true, steep: false, point: 39 };
 /// 1/sqrt(x) of \[1, 4).
 pub const RSQRT: Shape =
-    Shape { low_bits: 17, constant: 14, square: 2, falls: true, convex: true, point: 40 };
+    Shape { low_bits: 17, constant: 14, square: 2, falls: true, convex: true, steep: false, point: 40 };
 /// sqrt(x) of \[1, 4).
 pub const SQRT: Shape =
-    Shape { low_bits: 17, constant: 15, square: 1, falls: false, convex: false, point: 40 };
+    Shape { low_bits: 17, constant: 15, square: 1, falls: false, convex: false, steep: true, point: 40 };
 /// The sine of \[0, 1) quarter turns.
 pub const SIN: Shape =
-    Shape { low_bits: 17, constant: 11, square: 0, falls: false, convex: false, point: 37 };
+    Shape { low_bits: 17, constant: 11, square: 0, falls: false, convex: false, steep: false, point: 37 };
 /// 2^x of \[0, 1).
-pub const EX2: Shape = Shape { low_bits: 17, constant: 13, square: 0, falls: false, convex: true, point: 38 };
+pub const EX2: Shape =
+    Shape { low_bits: 17, constant: 13, square: 0, falls: false, convex: true, steep: false, point: 38 };
 /// log2(x) of \[1, 2).
 pub const LG2: Shape =
-    Shape { low_bits: 17, constant: 12, square: 1, falls: false, convex: false, point: 38 };
+    Shape { low_bits: 17, constant: 12, square: 1, falls: false, convex: false, steep: false, point: 38 };
 /// tanh(x) / 2^e, where e is x's exponent, at most -1.
 pub const TANH: Shape =
-    Shape { low_bits: 17, constant: 15, square: 1, falls: false, convex: false, point: 38 };
+    Shape { low_bits: 17, constant: 15, square: 1, falls: false, convex: false, steep: true, point: 38 };
 
 /// Bits that [`square`] takes.
 pub const DISTANCE_BITS: u32 = 17;
@@ -88,47 +99,114 @@ fn square_of_halves(high: u16, low: u16) -> u16 {
 /// A function's coefficients.
 pub(super) struct Table<const N: usize> {
     /// What is added to every value.
-    pub(super) bias: u64,
-    /// `c0`, `c1` and `c2` of each segment in one word, so that a lane reads memory once.
-    rows: [u64; N],
+    bias: u64,
+    /// Of each segment the [words](Coefficients) of its row.
+    rows: Rows<N>,
 }
 
 const C2_BITS: u32 = 16;
-const C1_BITS: u32 = 22;
+const C1_LOW_BITS: u32 = 16;
+const C1_HIGH_BITS: u32 = 6;
+const C0_BITS: u32 = 26;
+
+/// `c0`, `c1` and `c2` of a segment, as they are packed into two words: `c2` and above it the low half of `c1`; the other bits
+/// of `c1` and above them `c0`. Few functions have those other bits.
+struct Coefficients {
+    c0: u32,
+    c1: u32,
+    c2: u32,
+}
+
+impl Coefficients {
+    const fn pack(&self) -> [u32; 2] {
+        let &Self { c0, c1, c2 } = self;
+        assert!(c0 >> C0_BITS == 0 && c1 >> (C1_LOW_BITS + C1_HIGH_BITS) == 0 && c2 >> C2_BITS == 0);
+        [(c1 << C2_BITS) | c2, (c0 << C1_HIGH_BITS) | (c1 >> C1_LOW_BITS)]
+    }
+
+    #[inline(always)]
+    fn unpack(shape: Shape, [low, high]: [u32; 2]) -> Self {
+        let others = if shape.steep { (high & ((1 << C1_HIGH_BITS) - 1)) << C1_LOW_BITS } else { 0 };
+        Self { c0: high >> C1_HIGH_BITS, c1: (low >> C2_BITS) | others, c2: low & ((1 << C2_BITS) - 1) }
+    }
+}
+
+/// What of a function's value is asked for.
+pub(super) trait Sum: Copy + Default {
+    /// That of the value at a distance from the start of a segment, whose square is told, too.
+    fn sum(bias: u64, shape: Shape, row: [u32; 2], distance: u32, square: u32) -> Self;
+}
+
+/// All of it.
+impl Sum for u64 {
+    #[inline(always)]
+    fn sum(bias: u64, shape: Shape, row: [u32; 2], distance: u32, square: u32) -> u64 {
+        let Coefficients { c0, c1, c2 } = Coefficients::unpack(shape, row);
+        let linear = u64::from(c1) * u64::from(distance);
+        let square = (u64::from(c2) * u64::from(square)) << shape.square;
+        let rising = (u64::from(c0) << shape.constant) + bias;
+        let line = if shape.falls { rising - linear } else { rising + linear };
+        if shape.convex { line + square } else { line - square }
+    }
+}
+
+/// The bits that stand above [`Shape::cut`]: 24 of them, or 25.
+///
+/// Sums of 32 bits suffice. The value's low 32 bits come of arithmetic that wraps. Its high bits are those of a sum near it, which leaves out
+/// the square and the low bits of the distance. What these make, and the bias, is less than 2^29, so less than half of what wraps.
+impl Sum for u32 {
+    #[inline(always)]
+    fn sum(bias: u64, shape: Shape, row: [u32; 2], distance: u32, square: u32) -> u32 {
+        const LEFT_OUT: u32 = 9;
+        let Coefficients { c0, c1, c2 } = Coefficients::unpack(shape, row);
+        let signed = |sum: u32, term: u32, is_less: bool| {
+            if is_less { sum.wrapping_sub(term) } else { sum.wrapping_add(term) }
+        };
+        let rising = (c0 << shape.constant).wrapping_add(bias as u32);
+        let line = signed(rising, c1.wrapping_mul(distance), shape.falls);
+        let low = signed(line, c2.wrapping_mul(square) << shape.square, !shape.convex);
+        let near = signed(
+            c0 >> (shape.cut() - shape.constant),
+            c1.wrapping_mul(distance >> LEFT_OUT) >> (shape.cut() - LEFT_OUT),
+            shape.falls,
+        );
+        let apart = low.wrapping_sub(near << shape.cut()) as i32 >> shape.cut();
+        near.wrapping_add_signed(apart)
+    }
+}
 
 impl<const N: usize> Table<N> {
     /// Packs the rows. `N` is a power of two; rows beyond the last are never selected.
     pub(super) const fn new(bias: u64, rows: &[[u32; 3]]) -> Self {
         assert!(N.is_power_of_two() && rows.len() <= N);
-        let mut packed = [0; N];
+        let mut packed = [[0; 2]; N];
         let mut i = 0;
         while i < rows.len() {
             let [c0, c1, c2] = rows[i];
-            assert!(c0 >> (64 - C1_BITS - C2_BITS) == 0 && c1 >> C1_BITS == 0 && c2 >> C2_BITS == 0);
-            packed[i] = ((c0 as u64) << (C1_BITS + C2_BITS)) | ((c1 as u64) << C2_BITS) | c2 as u64;
+            packed[i] = Coefficients { c0, c1, c2 }.pack();
             i += 1;
         }
-        Self { bias, rows: packed }
+        Self { bias, rows: Rows::new(packed) }
     }
 
     /// The function's value at an argument: the number of the segment, and below it the distance.
     #[inline(always)]
-    pub(super) fn value(&self, shape: Shape, argument: u32) -> u64 {
+    pub(super) fn value<S: Sum>(&self, shape: Shape, argument: u32) -> S {
         let distance = distance(shape, argument);
-        self.sum(
-            shape,
-            self.row(shape, argument),
-            distance,
-            square(distance << (DISTANCE_BITS - shape.low_bits)),
-        )
+        let square = square(distance << (DISTANCE_BITS - shape.low_bits));
+        S::sum(self.bias, shape, self.rows.row(argument >> shape.low_bits), distance, square)
     }
 
-    /// The same in each lane. Rows are read one by one from segments that stand in memory: to take them out of a vector, or to gather them,
-    /// takes longer, so the compiler is told not to.
+    /// The same in each lane.
     #[inline(always)]
-    pub(super) fn values<const L: usize>(&self, shape: Shape, arguments: &[u32; L]) -> [u64; L] {
+    pub(super) fn values<S: Sum, V: Lookup, const L: usize>(
+        &self,
+        v: V,
+        shape: Shape,
+        arguments: &[u32; L],
+    ) -> [S; L] {
         let (mut segments, mut highs, mut lows) = ([0; L], [0; L], [0; L]);
-        let (mut squares, mut rows, mut values) = ([0; L], [0; L], [0; L]);
+        let (mut squares, mut values) = ([0; L], [S::default(); L]);
         for l in 0..L {
             let distance = distance(shape, arguments[l]) << (DISTANCE_BITS - shape.low_bits);
             (segments[l], highs[l], lows[l]) =
@@ -138,32 +216,12 @@ impl<const N: usize> Table<N> {
         for l in 0..L {
             squares[l] = square_of_halves(highs[l], lows[l]);
         }
-        let segments = black_box(segments);
+        let [low, high] = v.rows(&self.rows, &segments);
         for l in 0..L {
-            rows[l] = self.rows[segments[l] as usize & (N - 1)];
-        }
-        let rows = black_box(rows);
-        for l in 0..L {
-            values[l] = self.sum(shape, rows[l], distance(shape, arguments[l]), squares[l].into());
+            let row = [low[l], high[l]];
+            values[l] = S::sum(self.bias, shape, row, distance(shape, arguments[l]), squares[l].into());
         }
         values
-    }
-
-    #[inline(always)]
-    fn row(&self, shape: Shape, argument: u32) -> u64 {
-        self.rows[(argument >> shape.low_bits) as usize & (N - 1)]
-    }
-
-    #[inline(always)]
-    fn sum(&self, shape: Shape, row: u64, distance: u32, square: u32) -> u64 {
-        let constant = (row >> (C1_BITS + C2_BITS)) << shape.constant;
-        let c1 = (row >> C2_BITS) & ((1 << C1_BITS) - 1);
-        let c2 = row & ((1 << C2_BITS) - 1);
-        let linear = c1 * u64::from(distance);
-        let square = (c2 * u64::from(square)) << shape.square;
-        let rising = constant + self.bias;
-        let line = if shape.falls { rising - linear } else { rising + linear };
-        if shape.convex { line + square } else { line - square }
     }
 }
 

@@ -5,6 +5,7 @@
 //! exponent to the result. All is written without branches, so that lanes stay in vectors.
 
 use super::interpolate::{EX2, LG2, RCP, RSQRT, SIN, SQRT, TANH};
+use super::lookup::Lookup;
 use super::tables;
 use crate::float::{NAN_F32, is_nan_f32};
 
@@ -33,12 +34,12 @@ fn to_float(x: u64, point: u32) -> u32 {
     if x == 0 { 0 } else { bits }
 }
 
-/// The same of a number from 2^`lead` to 2^(`lead` + 1), that one included, as `.f32` bits: the leading bit, one above the
-/// mantissa, adds one to the exponent.
+/// The same of a number from 2^`lead` to 2^(`lead` + 1), that one included, by its leading bits: the first of them, one above
+/// the mantissa, adds one to the exponent.
 #[inline(always)]
-fn significand(x: u64, lead: u32, point: u32) -> u32 {
+fn significand(leading: u32, lead: u32, point: u32) -> u32 {
     let exponent = (BIAS as u32 + lead - point - 1) << 23;
-    ((x >> (lead - 23)) as u32).wrapping_add(exponent)
+    leading.wrapping_add(exponent)
 }
 
 /// Whether a number is not below one, and below another.
@@ -64,12 +65,14 @@ pub trait Function {
     }
     /// Where the table is looked up: the number of a segment, and below it the distance from its start.
     fn argument(reduced: u32) -> u32;
-    /// What the table gives.
-    fn value(argument: u32) -> u64;
+    /// What the table gives: a value, or its leading bits.
+    type Value: Copy;
+    /// What the table gives at an argument.
+    fn value(argument: u32) -> Self::Value;
     /// The same in each lane.
-    fn values<const L: usize>(arguments: &[u32; L]) -> [u64; L];
+    fn values<V: Lookup, const L: usize>(v: V, arguments: &[u32; L]) -> [Self::Value; L];
     /// The result for an operand, of the value at its argument.
-    fn result(x: u32, reduced: u32, value: u64) -> u32;
+    fn result(x: u32, reduced: u32, value: Self::Value) -> u32;
     /// Whether neither an operand nor its result is near the ends of the range of normal numbers.
     #[inline(always)]
     fn is_ordinary(_x: u32) -> bool {
@@ -77,7 +80,7 @@ pub trait Function {
     }
     /// The result for an ordinary operand.
     #[inline(always)]
-    fn ordinary_result(x: u32, reduced: u32, value: u64) -> u32 {
+    fn ordinary_result(x: u32, reduced: u32, value: Self::Value) -> u32 {
         Self::result(x, reduced, value)
     }
 
@@ -90,46 +93,61 @@ pub trait Function {
 
     /// The function in each lane: a step in all lanes before the next, of which each is a loop that becomes vectors.
     #[inline(always)]
-    fn lanes<const L: usize>(x: &[u32; L]) -> [u32; L] {
+    fn lanes<V: Lookup, const L: usize>(v: V, x: &[u32; L]) -> [u32; L] {
+        Self::steps(v, x, Self::result)
+    }
+
+    /// The same of ordinary operands.
+    #[inline(always)]
+    fn ordinary_lanes<V: Lookup, const L: usize>(v: V, x: &[u32; L]) -> [u32; L] {
+        Self::steps(v, x, Self::ordinary_result)
+    }
+
+    /// With one way or the other to a result.
+    #[inline(always)]
+    fn steps<V: Lookup, const L: usize>(
+        v: V,
+        x: &[u32; L],
+        result: impl Fn(u32, u32, Self::Value) -> u32,
+    ) -> [u32; L] {
         let (mut reduced, mut arguments, mut results) = ([0; L], [0; L], [0; L]);
-        let mut are_ordinary = true;
         for l in 0..L {
             reduced[l] = Self::reduced(x[l]);
             arguments[l] = Self::argument(reduced[l]);
-            are_ordinary &= Self::is_ordinary(x[l]);
         }
-        let values = Self::values(&arguments);
-        if are_ordinary {
-            for l in 0..L {
-                results[l] = Self::ordinary_result(x[l], reduced[l], values[l]);
-            }
-        } else {
-            for l in 0..L {
-                results[l] = Self::result(x[l], reduced[l], values[l]);
-            }
+        let values = Self::values(v, &arguments);
+        for l in 0..L {
+            results[l] = result(x[l], reduced[l], values[l]);
         }
         results
     }
 }
 
+/// Whether the operands of all lanes are.
+#[inline(always)]
+pub(super) fn are_ordinary<F: Function, const L: usize>(x: &[u32; L]) -> bool {
+    x.iter().fold(true, |all, &x| all & F::is_ordinary(x))
+}
+
 /// The steps of a function of a table.
 macro_rules! interpolated {
-    ($table:ident) => {
+    ($table:ident, $value:ty) => {
+        type Value = $value;
         #[inline(always)]
-        fn value(argument: u32) -> u64 {
+        fn value(argument: u32) -> $value {
             tables::$table.value($table, argument)
         }
         #[inline(always)]
-        fn values<const L: usize>(arguments: &[u32; L]) -> [u64; L] {
-            tables::$table.values($table, arguments)
+        fn values<V: Lookup, const L: usize>(v: V, arguments: &[u32; L]) -> [$value; L] {
+            tables::$table.values(v, $table, arguments)
         }
     };
 }
 
 /// 1/x of [1, 2), without the leading one.
 #[inline(always)]
-fn inverse(value: u64) -> u32 {
-    significand(value, RCP.point - 1, RCP.point)
+fn inverse(leading: u32) -> u32 {
+    significand(leading, RCP.point - 1, RCP.point)
 }
 
 /// 1/x.
@@ -137,7 +155,7 @@ fn inverse(value: u64) -> u32 {
 pub struct Rcp;
 
 impl Function for Rcp {
-    interpolated!(RCP);
+    interpolated!(RCP, u32);
 
     #[inline(always)]
     fn argument(x: u32) -> u32 {
@@ -145,9 +163,9 @@ impl Function for Rcp {
     }
 
     #[inline(always)]
-    fn result(x: u32, _: u32, value: u64) -> u32 {
+    fn result(x: u32, _: u32, leading: u32) -> u32 {
         let (sign, magnitude) = (x & SIGN, x & !SIGN);
-        let finite = scaled(inverse(value), BIAS - exponent(x));
+        let finite = scaled(inverse(leading), BIAS - exponent(x));
         let small = if magnitude < HIDDEN { INFINITY } else { finite };
         let number = sign | if magnitude == INFINITY { 0 } else { small };
         if is_nan_f32(x) { NAN_F32 } else { number }
@@ -159,8 +177,8 @@ impl Function for Rcp {
     }
 
     #[inline(always)]
-    fn ordinary_result(x: u32, _: u32, value: u64) -> u32 {
-        (x & SIGN) | (inverse(value) + ONE - (x & INFINITY))
+    fn ordinary_result(x: u32, _: u32, leading: u32) -> u32 {
+        (x & SIGN) | (inverse(leading) + ONE - (x & INFINITY))
     }
 }
 
@@ -185,7 +203,7 @@ fn of_positive(x: u32, finite: u32, zero: u32, infinity: u32) -> u32 {
 pub struct Sqrt;
 
 impl Function for Sqrt {
-    interpolated!(SQRT);
+    interpolated!(SQRT, u32);
 
     #[inline(always)]
     fn argument(x: u32) -> u32 {
@@ -193,8 +211,8 @@ impl Function for Sqrt {
     }
 
     #[inline(always)]
-    fn result(x: u32, _: u32, value: u64) -> u32 {
-        let root = scaled(significand(value, SQRT.point, SQRT.point), halve_exponent(x).0);
+    fn result(x: u32, _: u32, leading: u32) -> u32 {
+        let root = scaled(significand(leading, SQRT.point, SQRT.point), halve_exponent(x).0);
         of_positive(x, root, 0, INFINITY)
     }
 
@@ -204,15 +222,15 @@ impl Function for Sqrt {
     }
 
     #[inline(always)]
-    fn ordinary_result(x: u32, _: u32, value: u64) -> u32 {
-        significand(value, SQRT.point, SQRT.point).wrapping_add_signed(halve_exponent(x).0 << 23)
+    fn ordinary_result(x: u32, _: u32, leading: u32) -> u32 {
+        significand(leading, SQRT.point, SQRT.point).wrapping_add_signed(halve_exponent(x).0 << 23)
     }
 }
 
 /// 1/sqrt(x) of [1, 4), without the leading one.
 #[inline(always)]
-fn inverse_root(argument: u32, value: u64) -> u32 {
-    let inverse = significand(value, RSQRT.point - 1, RSQRT.point);
+fn inverse_root(argument: u32, leading: u32) -> u32 {
+    let inverse = significand(leading, RSQRT.point - 1, RSQRT.point);
     // The table falls short of 1 at its start.
     if argument == 0 { ONE } else { inverse }
 }
@@ -222,7 +240,7 @@ fn inverse_root(argument: u32, value: u64) -> u32 {
 pub struct Rsqrt;
 
 impl Function for Rsqrt {
-    interpolated!(RSQRT);
+    interpolated!(RSQRT, u32);
 
     #[inline(always)]
     fn argument(x: u32) -> u32 {
@@ -230,9 +248,9 @@ impl Function for Rsqrt {
     }
 
     #[inline(always)]
-    fn result(x: u32, _: u32, value: u64) -> u32 {
+    fn result(x: u32, _: u32, leading: u32) -> u32 {
         let (half, argument) = halve_exponent(x);
-        of_positive(x, scaled(inverse_root(argument, value), -half), INFINITY, 0)
+        of_positive(x, scaled(inverse_root(argument, leading), -half), INFINITY, 0)
     }
 
     #[inline(always)]
@@ -241,9 +259,9 @@ impl Function for Rsqrt {
     }
 
     #[inline(always)]
-    fn ordinary_result(x: u32, _: u32, value: u64) -> u32 {
+    fn ordinary_result(x: u32, _: u32, leading: u32) -> u32 {
         let (half, argument) = halve_exponent(x);
-        inverse_root(argument, value).wrapping_add_signed(-(half << 23))
+        inverse_root(argument, leading).wrapping_add_signed(-(half << 23))
     }
 }
 
@@ -262,7 +280,7 @@ fn fixed_point(x: u32) -> u32 {
 }
 
 impl Function for Ex2 {
-    interpolated!(EX2);
+    interpolated!(EX2, u32);
 
     #[inline(always)]
     fn reduced(x: u32) -> u32 {
@@ -275,8 +293,8 @@ impl Function for Ex2 {
     }
 
     #[inline(always)]
-    fn result(x: u32, fixed: u32, value: u64) -> u32 {
-        let fraction = significand(value, EX2.point, EX2.point);
+    fn result(x: u32, fixed: u32, leading: u32) -> u32 {
+        let fraction = significand(leading, EX2.point, EX2.point);
         let finite = scaled(fraction, fixed as i32 >> 23);
         let far = if x & SIGN == 0 { INFINITY } else { 0 };
         let number = if exponent(x) > BIAS + 6 { far } else { finite };
@@ -290,8 +308,8 @@ impl Function for Ex2 {
     }
 
     #[inline(always)]
-    fn ordinary_result(_: u32, fixed: u32, value: u64) -> u32 {
-        significand(value, EX2.point, EX2.point).wrapping_add(fixed & !MANTISSA)
+    fn ordinary_result(_: u32, fixed: u32, leading: u32) -> u32 {
+        significand(leading, EX2.point, EX2.point).wrapping_add(fixed & !MANTISSA)
     }
 }
 
@@ -300,7 +318,7 @@ impl Function for Ex2 {
 pub struct Lg2;
 
 impl Function for Lg2 {
-    interpolated!(LG2);
+    interpolated!(LG2, u64);
 
     #[inline(always)]
     fn argument(x: u32) -> u32 {
@@ -308,17 +326,27 @@ impl Function for Lg2 {
     }
 
     #[inline(always)]
-    fn result(x: u32, _: u32, value: u64) -> u32 {
+    fn result(x: u32, reduced: u32, value: u64) -> u32 {
+        let finite = Self::ordinary_result(x, reduced, value);
+        let number = if x == INFINITY { x } else { finite };
+        let positive = if x & !SIGN < HIDDEN { SIGN | INFINITY } else { number };
+        if is_nan_f32(x) | (x > SIGN | MANTISSA) { NAN_F32 } else { positive }
+    }
+
+    #[inline(always)]
+    fn is_ordinary(x: u32) -> bool {
+        is_between(x, HIDDEN, INFINITY)
+    }
+
+    #[inline(always)]
+    fn ordinary_result(x: u32, _: u32, value: u64) -> u32 {
         const POINT: u32 = 36;
         let fraction = value >> (LG2.point - POINT);
         let sum = (i64::from(exponent(x) - BIAS) << POINT) + fraction as i64;
         let negative = sum < 0;
         let magnitude = if negative { !sum } else { sum } as u64;
         let value = to_float(magnitude, POINT) | if negative { SIGN } else { 0 };
-        let finite = if x == ONE { 0 } else { value };
-        let number = if x == INFINITY { x } else { finite };
-        let positive = if x & !SIGN < HIDDEN { SIGN | INFINITY } else { number };
-        if is_nan_f32(x) | (x > SIGN | MANTISSA) { NAN_F32 } else { positive }
+        if x == ONE { 0 } else { value }
     }
 }
 
@@ -335,7 +363,7 @@ fn quarters(x: u32) -> u32 {
 pub struct Sine<const QUARTERS_MORE: u32>;
 
 impl<const QUARTERS_MORE: u32> Function for Sine<QUARTERS_MORE> {
-    interpolated!(SIN);
+    interpolated!(SIN, u64);
 
     #[inline(always)]
     fn reduced(x: u32) -> u32 {
@@ -389,7 +417,7 @@ pub fn tanh_argument(x: u32) -> u32 {
 pub struct Tanh;
 
 impl Function for Tanh {
-    interpolated!(TANH);
+    interpolated!(TANH, u64);
 
     #[inline(always)]
     fn argument(x: u32) -> u32 {
@@ -451,12 +479,17 @@ pub fn rsqrt64h(x: u32) -> u32 {
 mod tests {
     use super::super::interpolate::{Shape, Table};
     use super::*;
+    use crate::tensor::lanes::Portable;
 
     /// Of all arguments below a limit the leading bit is where `significand` takes it to be.
     fn leads<const N: usize>(table: &Table<N>, shape: Shape, lead: u32, arguments: std::ops::Range<u32>) {
         for argument in arguments {
-            let value = table.value(shape, argument);
-            assert_eq!(significand(value, lead, shape.point), to_float(value, shape.point), "{argument:#x}");
+            let (value, leading) = (table.value(shape, argument), table.value(shape, argument));
+            assert_eq!(
+                significand(leading, lead, shape.point),
+                to_float(value, shape.point),
+                "{argument:#x}"
+            );
         }
     }
 
@@ -484,7 +517,10 @@ mod tests {
             for operands in [all, ordinary] {
                 for chunk in operands.chunks_exact(32) {
                     let x: [u32; 32] = chunk.try_into().unwrap();
-                    assert_eq!(F::lanes(&x), x.map(F::lane), "{x:x?}");
+                    assert_eq!(F::lanes(Portable, &x), x.map(F::lane), "{x:x?}");
+                    if are_ordinary::<F, _>(&x) {
+                        assert_eq!(F::ordinary_lanes(Portable, &x), x.map(F::lane), "{x:x?}");
+                    }
                 }
             }
         }
