@@ -8,6 +8,9 @@
 //! A fault is to be told, and to leave memory, as if all had waited: so what stands before such a barrier may only fail if nothing behind it can
 //! fail or be seen by the host, and rows run downwards only where nothing can fail at all.
 //!
+//! A vector that is loaded over the ends of those that were just stored has to wait until they are in the cache, for longer than it takes to keep
+//! a row's registers over a barrier. So a barrier stays where most rows would read, elsewhere, what they have written in front of it.
+//!
 //! What a row accesses is known where addresses in shared memory follow from thread numbers ([`crate::linear`]); whatever
 //! else is done with memory meets everything of its kind. Only a barrier that all threads of a CTA come to equally often may go, as nobody would
 //! notice otherwise that some never come.
@@ -52,6 +55,22 @@ struct Phase {
 impl Phase {
     fn may_fail(&self) -> bool {
         self.accesses.iter().any(|access| access.may_fail)
+    }
+
+    /// Rows that would read, at other places, some of what they have written in a phase before.
+    fn rows_that_stall(&self, before: &Self) -> usize {
+        let row = |accesses: &[Access], writes: bool, row: usize| {
+            let known =
+                accesses.iter().filter(|access| access.memory == Memory::Shared && access.writes == writes);
+            known.filter_map(|access| access.rows[row].clone()).collect::<Vec<_>>()
+        };
+        let rows = self.accesses.first().map_or(0, |access| access.rows.len());
+        let stalls = |&at: &usize| {
+            let (reads, written) = (row(&self.accesses, false, at), row(&before.accesses, true, at));
+            let overlap = |a: &Range<i64>, b: &Range<i64>| a.start < b.end && b.start < a.end;
+            reads.iter().any(|read| written.iter().any(|written| read != written && overlap(read, written)))
+        };
+        (0..rows).filter(stalls).count()
     }
 
     /// Whether it writes what the host can see.
@@ -117,10 +136,15 @@ impl Phases {
             let ending = phases.values().filter(|phase| phase.ends.contains(&at));
             ending.flat_map(|phase| &phase.writes).filter(|register| live.has(register.index())).count()
         };
+        let stays = |at: u32| {
+            let (behind, mut before) =
+                (&phases[&Some(at)], phases.values().filter(|phase| phase.ends.contains(&at)));
+            before.any(|before| 2 * behind.rows_that_stall(before) > knows.count())
+        };
         let met = knows.met_by_all(&barriers);
         let mut candidates: Vec<(usize, u32)> = barriers
             .iter()
-            .filter(|at| met.contains(&at.0))
+            .filter(|&&(at, _)| met.contains(&at) && !stays(at))
             .map(|&(at, block)| (cost(at, block), at))
             .collect();
         candidates.sort_by_key(|&(cost, at)| (std::cmp::Reverse(cost), at));

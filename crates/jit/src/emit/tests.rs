@@ -124,7 +124,10 @@ fn rows_wait_where_they_must() {
     assert_eq!(kept(&format!("bar.sync 0;\n{fails}\nbar.sync 0;\n{own}")), 2);
     // Whether a barrier is come to must be the same for all.
     assert_eq!(kept("setp.lt.u32 %p, %r1, 64;\n@!%p bra E;\nbar.sync 0;\nE:\n"), 1);
-    assert_eq!(kept("setp.lt.u32 %p, %r1, 64;\nsetp.lt.u32 %p1, %r2, 1;\n@!%p bra E;\n@%p1 ret;\nE:\nbar.sync 0;\n"), 1);
+    assert_eq!(
+        kept("setp.lt.u32 %p, %r1, 64;\nsetp.lt.u32 %p1, %r2, 1;\n@!%p bra E;\n@%p1 ret;\nE:\nbar.sync 0;\n"),
+        1
+    );
     // In a loop, too, threads that part meet again; each round waits for the one before.
     let rounds = format!(
         "mov.u32 %s5, 0;\nL:\nbar.sync 0;\nmov.u32 %s3, 0;\nsetp.lt.u32 %p1, %r1, 1;\n@%p1 bra S;\nld.shared.u32 %s3, [%s2+-4];\nS:\nbar.sync 0;\n{own}

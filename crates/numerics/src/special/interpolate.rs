@@ -153,11 +153,13 @@ impl Sum for u64 {
 /// The bits that stand above [`Shape::cut`]: 24 of them, or 25.
 ///
 /// Sums of 32 bits suffice. The value's low 32 bits come of arithmetic that wraps. Its high bits are those of a sum near it, which leaves out
-/// the square and the low bits of the distance. What these make, and the bias, is less than 2^29, so less than half of what wraps.
+/// the bias, the square and the low bits of two factors. All of that is less than 2^29, so less than half of what wraps.
 impl Sum for u32 {
     #[inline(always)]
     fn sum(bias: u64, shape: Shape, row: [u32; 2], distance: u32, square: u32) -> u32 {
-        const LEFT_OUT: u32 = 9;
+        // Factors of so few bits have a cheap product.
+        const OF_C1: u32 = 8;
+        const OF_DISTANCE: u32 = 9;
         let Coefficients { c0, c1, c2 } = Coefficients::unpack(shape, row);
         let signed = |sum: u32, term: u32, is_less: bool| {
             if is_less { sum.wrapping_sub(term) } else { sum.wrapping_add(term) }
@@ -165,11 +167,8 @@ impl Sum for u32 {
         let rising = (c0 << shape.constant).wrapping_add(bias as u32);
         let line = signed(rising, c1.wrapping_mul(distance), shape.falls);
         let low = signed(line, c2.wrapping_mul(square) << shape.square, !shape.convex);
-        let near = signed(
-            c0 >> (shape.cut() - shape.constant),
-            c1.wrapping_mul(distance >> LEFT_OUT) >> (shape.cut() - LEFT_OUT),
-            shape.falls,
-        );
+        let near_linear = ((c1 >> OF_C1) * (distance >> OF_DISTANCE)) << (OF_C1 + OF_DISTANCE - shape.cut());
+        let near = signed(c0 >> (shape.cut() - shape.constant), near_linear, shape.falls);
         let apart = low.wrapping_sub(near << shape.cut()) as i32 >> shape.cut();
         near.wrapping_add_signed(apart)
     }
