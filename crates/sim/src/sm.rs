@@ -6,6 +6,7 @@ use crate::counters::{Counters, Line, Stall};
 use crate::device::{Device, Parameters, Throttle};
 use crate::fetch::Fetch;
 use crate::memory::{LINE, Private, Request, Shared, Touch, count_crowds, lines, rounds};
+use crate::unit::Unit;
 use crate::warp::Warp;
 use sass_machine::{Completion, Fault, Grid, LANES, Memory, Resident, Touched, Way};
 use std::collections::VecDeque;
@@ -115,8 +116,7 @@ pub(crate) struct Sm {
     fetch: Fetch,
     constants: Constants,
     private: Private,
-    /// When the unit for memory takes the next access.
-    lsu: u64,
+    unit: Unit,
     /// When the first of the copies is done that are on their way to its CTAs, or [`NEVER`].
     arriving: u64,
     /// When it has something to do, or [`NEVER`]; and the last cycle in which it had.
@@ -158,7 +158,7 @@ impl Sm {
             fetch: Fetch::new(&device.parameters, kernel.code.len()),
             constants: Constants::new(&device.parameters),
             private: Private::new(&device.parameters, number, l1),
-            lsu: 0,
+            unit: Unit::default(),
             arriving: NEVER,
             due: NEVER,
             last: 0,
@@ -513,11 +513,12 @@ impl Sm {
         while sub_core.queue.front().is_some_and(|&taken| taken <= now) {
             sub_core.queue.pop_front();
         }
-        let begin = self.lsu.max(sub_core.port).max(now + parameters.lsu);
-        sub_core.queue.push_back(begin);
+        let comes = sub_core.port.max(now + parameters.lsu);
         let hit = code.latency.saturating_sub(parameters.lsu);
+        let unit = &mut self.unit;
         let mut serve = |rounds: u64| {
-            self.lsu = begin + rounds;
+            let begin = unit.take(now, comes, rounds);
+            sub_core.queue.push_back(begin);
             sub_core.port = begin + rounds * parameters.port;
             // The last round is as long under way as a single one.
             let ends = sub_core.port.saturating_sub(parameters.port) + hit;
@@ -542,11 +543,18 @@ impl Sm {
                 let stays = is_local && touched.bytes >= 4 && touched.lanes == u32::MAX;
                 let (rounds, _) = rounds(touched);
                 let rounds = if is_local { self.touches.len() as u64 } else { rounds };
-                let request =
-                    Request { way: touched.way, is_strong: code.is_strong, is_local, stays, rounds, hit };
-                let (next, ends) =
-                    self.private.access(&mut world.memory, request, &self.touches, begin, counters);
-                self.lsu = next.max(begin + 1);
+                let cycles = self.private.cycles(rounds, &self.touches);
+                let begin = self.unit.take(now, comes, cycles);
+                let request = Request { way: touched.way, is_strong: code.is_strong, is_local, stays, hit };
+                let (next, ends) = self.private.access(
+                    &mut world.memory,
+                    request,
+                    &self.touches,
+                    begin + cycles - 1,
+                    counters,
+                );
+                self.unit.hold(next);
+                sub_core.queue.push_back(begin);
                 sub_core.port = begin + rounds * parameters.port;
                 Done { taken: begin, ends, ..Done::long() }
             }

@@ -47,8 +47,9 @@ pub(crate) struct Private {
     written: Cache,
     /// The SMs whose requests go the same way.
     group: usize,
-    tags: Rate,
-    data: Rate,
+    /// Lines that the L1 looks up in a thousand cycles, and bytes that it gives in one.
+    tags: u64,
+    width: u64,
     requests: Rate,
     responses: Rate,
     /// Lines that copies in bulk ask for.
@@ -72,8 +73,6 @@ pub(crate) struct Request {
     pub(crate) is_local: bool,
     /// What it stores stays in the L1: all of each sector of local memory.
     pub(crate) stays: bool,
-    /// Cycles for which the L1's banks are busy: as many as words lie in one of them.
-    pub(crate) rounds: u64,
     /// Cycles to a result that the L1 has.
     pub(crate) hit: u64,
 }
@@ -218,8 +217,8 @@ impl Private {
             l1: Cache::new(l1, of.l1_ways),
             written: Cache::new(of.written * LINE, of.l1_ways),
             group: (u64::from(number) / of.group) as usize,
-            tags: Rate::new(of.tags),
-            data: Rate::new(of.l1_width.saturating_mul(1000) / LINE),
+            tags: of.tags.max(1),
+            width: of.l1_width.max(1),
             requests: Rate::new(of.requests),
             responses: Rate::new(of.responses),
             lines: Rate::new(of.bulk_rate),
@@ -281,17 +280,22 @@ impl Private {
         self.outstanding.push_back(ready.max(last));
     }
 
-    /// An access to lines that begins at a cycle; when the next one may begin, and when the last of its results is there.
+    /// For how many cycles the L1 is busy with an access of so many rounds of the banks, or with looking up its lines.
+    pub(crate) fn cycles(&self, rounds: u64, touches: &[Touch]) -> u64 {
+        let lookups = (1000 * touches.len() as u64).div_ceil(self.tags);
+        (rounds * LINE).div_ceil(self.width).max(lookups).max(1)
+    }
+
+    /// An access to lines whose last round or lookup is in a cycle; before which one no other may begin, and when the last of its results is
+    /// there.
     pub(crate) fn access(
         &mut self,
         shared: &mut Shared,
         request: Request,
         touches: &[Touch],
-        now: u64,
+        mut begun: u64,
         counters: &mut Counters,
     ) -> (u64, u64) {
-        let tagged = self.tags.serve(now, touches.len() as u64);
-        let mut begun = self.data.serve(now, request.rounds).max(tagged);
         let mut ends = begun + request.hit;
         for touch in touches {
             let mut extra = shared.extra(touch.sectors);
@@ -352,6 +356,6 @@ impl Private {
                 ends = ends.max(ready);
             }
         }
-        (begun.max(self.tags.free()), ends)
+        (begun, ends)
     }
 }
