@@ -159,9 +159,9 @@ parameters! {
     responses: "noc.responses",
     /// SMs whose requests to the L2 go one way.
     group: "noc.group",
-    /// Lines that are looked at there, whether one is on its way already.
-    group_lines: "noc.group_lines",
-    /// Lines that an SM has written last, to which more is written along with it.
+    /// Of those, how many one request serves.
+    together: "noc.together",
+    /// Cycles from a store to the next one whose sectors go along with its own.
     written: "l1.written",
     /// Lines that copies in bulk of an SM ask for in a thousand cycles.
     bulk_rate: "noc.bulk",
@@ -209,8 +209,6 @@ const BOUNDED: &[(&str, u64)] = &[
     ("l2.size", 1 << 28),
     ("l2.slices", 1 << 12),
     ("l2.page_slices", 16),
-    ("l1.written", 1 << 12),
-    ("noc.group_lines", 1 << 16),
     ("dram.channels", 1 << 12),
 ];
 
@@ -236,7 +234,7 @@ const POSITIVE: &[&str] = &[
     "noc.reductions",
     "noc.bulk",
     "noc.group",
-    "l1.written",
+    "noc.together",
     "l2.ways",
     "l2.slices",
     "l2.page_slices",

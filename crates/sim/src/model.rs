@@ -85,10 +85,14 @@ fn execute(
     let at_once = occupancy.ctas.min(grid.count().div_ceil(of.sms));
     let l1 = l1(of, occupancy.shared * at_once);
     let threads = threads.get().min(of.sms as usize);
-    let sm = |number| Mutex::new(Sm::new(number as u32, &kernel, occupancy.ctas as usize, l1));
+    let order = placement::order(of.sms as usize, &device.order);
+    let group = |number| order.iter().position(|&it| it == number).unwrap_or(0) / of.group as usize;
+    let sm = |number: usize| {
+        Mutex::new(Sm::new(number as u32, group(number), &kernel, occupancy.ctas as usize, l1))
+    };
     let sms = Sms {
         kernel: &kernel,
-        all: (0..of.sms).map(sm).collect(),
+        all: (0..of.sms as usize).map(sm).collect(),
         ready: RwLock::default(),
         until: AtomicU64::new(0),
         taken: AtomicUsize::new(0),

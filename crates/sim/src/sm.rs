@@ -138,7 +138,7 @@ pub(crate) const NEVER: u64 = u64::MAX;
 const LOCAL: u64 = 1 << 19;
 
 impl Sm {
-    pub(crate) fn new(number: u32, kernel: &Kernel<'_>, places: usize, l1: u64) -> Self {
+    pub(crate) fn new(number: u32, group: usize, kernel: &Kernel<'_>, places: usize, l1: u64) -> Self {
         let device = kernel.device;
         let sub_core = || SubCore {
             warps: Vec::new(),
@@ -157,7 +157,7 @@ impl Sm {
             ctas: (0..places).map(|_| None).collect(),
             fetch: Fetch::new(&device.parameters, kernel.code.len()),
             constants: Constants::new(&device.parameters),
-            private: Private::new(&device.parameters, number, l1),
+            private: Private::new(&device.parameters, group, l1),
             unit: Unit::default(),
             arriving: NEVER,
             due: NEVER,

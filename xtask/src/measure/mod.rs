@@ -3,7 +3,7 @@
 //! | file | what it knows |
 //! | --- | --- |
 //! | `probe` | what a micro-benchmark is |
-//! | `pipes`, `beside`, `memory`, `cluster`, `wavefronts`, `launch` | the micro-benchmarks, by what they ask |
+//! | `pipes`, `beside`, `memory`, `cluster`, `wavefronts`, `requests`, `launch` | the micro-benchmarks, by what they ask |
 //! | `facts` | pairs of micro-benchmarks, each pair for one fact |
 //! | `placed` | one in a memory |
 //! | `silicon`, `model` | one on a GPU, and in the model |
@@ -23,6 +23,7 @@ mod model;
 mod pipes;
 mod placed;
 mod probe;
+mod requests;
 mod set;
 mod silicon;
 mod validation;
@@ -112,6 +113,8 @@ enum Family {
     Cluster,
     /// Lanes' places in shared memory, by the width of accesses.
     Wavefronts,
+    /// What becomes one request to the L2.
+    Requests,
     /// Which SM a CTA goes to.
     Placement,
     /// The SM's clock.
@@ -153,6 +156,7 @@ impl Family {
             Self::Beside => beside::beside(),
             Self::Cluster => cluster::cluster(),
             Self::Wavefronts => wavefronts::wavefronts(),
+            Self::Requests => requests::requests(sms),
             Self::Placement => launch::placement(sms),
             Self::Clock => launch::clock(sms),
             Self::Launch => [1, sms / 2, sms, 8 * sms, 32 * sms, 256 * sms]
@@ -179,6 +183,7 @@ impl Family {
             | Self::Beside
             | Self::Cluster
             | Self::Wavefronts
+            | Self::Requests
             | Self::Facts => "probe,variable,grid,block,count,launch,round,span,least,most\n",
         }
     }
@@ -218,6 +223,7 @@ impl Family {
             | Self::Beside
             | Self::Cluster
             | Self::Wavefronts
+            | Self::Requests
             | Self::Facts
             | Self::Validation => {
                 for launch in 0..LAUNCHES {
@@ -338,7 +344,8 @@ fn in_model(choice: &Choice, name: &str) -> Result<()> {
             | Family::Depth
             | Family::Beside
             | Family::Cluster
-            | Family::Wavefronts => {
+            | Family::Wavefronts
+            | Family::Requests => {
                 let probes = family.probes(choice.sms);
                 // What a profiler has counted, if one has.
                 let counted = format!("ncu-{}", family.file());

@@ -15,7 +15,7 @@ use cache::{Cache, SECTORS};
 pub(crate) use coalesce::{Touch, count_crowds, lines, rounds};
 pub(crate) use rate::Rate;
 use sass_machine::Way;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 /// What the whole device shares.
 pub(crate) struct Shared {
@@ -28,8 +28,9 @@ pub(crate) struct Shared {
     taking: u64,
     /// How long it takes to look up a request, in the same.
     lookup: u64,
-    /// What SMs whose requests go one way have asked for last.
-    groups: Vec<Cache>,
+    /// What SMs whose requests go one way have asked for, and how many of them one request serves.
+    groups: Vec<Group>,
+    together: u64,
     /// What of a slice's time atomic operations take, and those of several lanes on one word.
     atomics: Vec<Rate>,
     same: Vec<Rate>,
@@ -44,7 +45,10 @@ pub(crate) struct Shared {
 pub(crate) struct Private {
     l1: Cache,
     /// The sectors that were written last: what is written to them again goes along.
-    written: Cache,
+    written: Vec<Touch>,
+    written_at: u64,
+    /// Within how many cycles that is.
+    along: u64,
     /// The SMs whose requests go the same way.
     group: usize,
     /// Lines that the L1 looks up in a thousand cycles, and bytes that it gives in one.
@@ -77,6 +81,35 @@ pub(crate) struct Request {
     pub(crate) hit: u64,
 }
 
+/// Requests of SMs that go one way: sectors on their way, each with when it has passed its slice, and how many SMs wait for it.
+#[derive(Clone, Debug, Default)]
+struct Group {
+    under_way: HashMap<(u64, usize), (u64, u64)>,
+    /// With so many of them those that have come are forgotten.
+    most: usize,
+}
+
+impl Group {
+    /// When a sector has passed that has not come by a cycle, if no more than so many SMs wait for it with this one.
+    fn share(&mut self, sector: (u64, usize), by: u64, together: u64) -> Option<u64> {
+        let (ready, count) = self.under_way.get_mut(&sector)?;
+        if *ready <= by || *count >= together {
+            return None;
+        }
+        *count += 1;
+        Some(*ready)
+    }
+
+    /// An SM has asked for a sector.
+    fn asked(&mut self, sector: (u64, usize), ready: u64, by: u64) {
+        if self.under_way.len() >= self.most {
+            self.under_way.retain(|_, (ready, _)| *ready > by);
+            self.most = 2 * self.under_way.len() + 1024;
+        }
+        self.under_way.insert(sector, (ready, 1));
+    }
+}
+
 /// Which of so many a line belongs to: all bits of its number matter, as neighbours and powers of two shall not meet.
 fn spread(line: u64, count: usize) -> usize {
     let mixed = line.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -92,7 +125,8 @@ impl Shared {
             of_page: of.page_slices as usize,
             lookup: of.slice_rate.saturating_mul(1000) / of.lookup_rate,
             taking: of.slice_rate.saturating_mul(1000) / of.write_rate,
-            groups: vec![Cache::new(of.group_lines * LINE, of.l2_ways); of.sms.div_ceil(of.group) as usize],
+            groups: vec![Group::default(); of.sms.div_ceil(of.group) as usize],
+            together: of.together,
             atomics: rates(of.slices, of.atomic_rate),
             same: rates(of.slices, of.same_rate),
             channels: rates(of.channels, of.channel_rate),
@@ -127,14 +161,14 @@ impl Shared {
         counters: &mut Counters,
     ) -> u64 {
         let back = self.latency - self.latency / 2;
-        if let Some(ready) = self.groups[group].find(line, sector).filter(|&ready| ready + back > now) {
+        if let Some(ready) = self.groups[group].share((line, sector), now.saturating_sub(back), self.together) {
             return ready;
         }
         counters.l2_read += 1;
         let slice = self.slice(line);
         self.slices[slice].serve_parts(now + self.latency / 2, extra);
         let ready = self.fetch(line, sector, now, counters);
-        self.groups[group].fill(line, sector, ready, false);
+        self.groups[group].asked((line, sector), ready, now.saturating_sub(back));
         ready
     }
 
@@ -211,12 +245,14 @@ impl Shared {
 }
 
 impl Private {
-    /// An SM whose CTAs leave so many bytes to the L1.
-    pub(crate) fn new(of: &Parameters, number: u32, l1: u64) -> Self {
+    /// An SM of a group whose CTAs leave so many bytes to the L1.
+    pub(crate) fn new(of: &Parameters, group: usize, l1: u64) -> Self {
         Self {
             l1: Cache::new(l1, of.l1_ways),
-            written: Cache::new(of.written * LINE, of.l1_ways),
-            group: (u64::from(number) / of.group) as usize,
+            written: Vec::new(),
+            written_at: 0,
+            along: of.written,
+            group,
             tags: of.tags.max(1),
             width: of.l1_width.max(1),
             requests: Rate::new(of.requests),
@@ -297,6 +333,7 @@ impl Private {
         counters: &mut Counters,
     ) -> (u64, u64) {
         let mut ends = begun + request.hit;
+        let goes_along = request.way == Way::Store && begun <= self.written_at + self.along;
         for touch in touches {
             let mut extra = shared.extra(touch.sectors);
             for sector in (0..SECTORS).filter(|sector| touch.sectors >> sector & 1 == 1) {
@@ -324,10 +361,10 @@ impl Private {
                         if request.stays {
                             self.l1.fill(touch.line, sector, begun, false);
                         }
-                        if self.written.find(touch.line, sector).is_some() {
+                        let is_same = |it: &Touch| it.line == touch.line && it.sectors >> sector & 1 == 1;
+                        if goes_along && self.written.iter().any(is_same) {
                             begun
                         } else {
-                            self.written.fill(touch.line, sector, begun, false);
                             let asked = self.ask(&mut begun);
                             let there = shared.write(touch.line, sector, asked, counters);
                             self.settled = self.settled.max(there);
@@ -355,6 +392,11 @@ impl Private {
                 };
                 ends = ends.max(ready);
             }
+        }
+        if request.way == Way::Store {
+            self.written.clear();
+            self.written.extend_from_slice(touches);
+            self.written_at = begun;
         }
         (begun, ends)
     }
