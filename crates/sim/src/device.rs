@@ -151,6 +151,8 @@ parameters! {
     requests: "noc.requests",
     /// Cycles that the shared memory of another CTA takes more than the CTA's own.
     cluster: "cluster.latency",
+    /// Sectors of other CTAs' shared memory that atomic operations of an SM change in a thousand cycles, one for each lane at one word.
+    cluster_atomics: "cluster.atomics",
     /// Cycles from the last arrival at a cluster's barrier to the next instruction.
     cluster_barrier: "cluster.barrier",
     /// Sectors of reductions that an SM has under way, at most.
@@ -235,6 +237,7 @@ const POSITIVE: &[&str] = &[
     "noc.bulk",
     "noc.group",
     "noc.together",
+    "cluster.atomics",
     "l2.ways",
     "l2.slices",
     "l2.page_slices",

@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(of(4, |lane| 4 * 33 * lane), (1, 1));
         assert_eq!(of(8, |lane| 8 * lane), (2, 2));
         assert_eq!(of(16, |lane| 16 * lane), (4, 4));
-        assert_eq!(of(16, |_| 64), (1, 1));
+        assert_eq!(of(16, |_| 64), (2, 2));
     }
 
     /// `wavefronts` and what a profiler counted there, in measured/h100.
