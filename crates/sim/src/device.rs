@@ -163,7 +163,7 @@ parameters! {
     group: "noc.group",
     /// Of those, how many one request serves.
     together: "noc.together",
-    /// Cycles from a store to the next one whose sectors go along with its own.
+    /// Lines that an SM has written last, to which more is written along with it.
     written: "l1.written",
     /// Lines that copies in bulk of an SM ask for in a thousand cycles.
     bulk_rate: "noc.bulk",
@@ -211,6 +211,7 @@ const BOUNDED: &[(&str, u64)] = &[
     ("l2.size", 1 << 28),
     ("l2.slices", 1 << 12),
     ("l2.page_slices", 16),
+    ("l1.written", 1 << 12),
     ("dram.channels", 1 << 12),
 ];
 
@@ -236,6 +237,7 @@ const POSITIVE: &[&str] = &[
     "noc.reductions",
     "noc.bulk",
     "noc.group",
+    "l1.written",
     "noc.together",
     "cluster.atomics",
     "l2.ways",

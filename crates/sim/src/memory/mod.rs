@@ -45,10 +45,7 @@ pub(crate) struct Shared {
 pub(crate) struct Private {
     l1: Cache,
     /// The sectors that were written last: what is written to them again goes along.
-    written: Vec<Touch>,
-    written_at: u64,
-    /// Within how many cycles that is.
-    along: u64,
+    written: Cache,
     /// The SMs whose requests go the same way.
     group: usize,
     /// Lines that the L1 looks up in a thousand cycles, and bytes that it gives in one.
@@ -249,9 +246,7 @@ impl Private {
     pub(crate) fn new(of: &Parameters, group: usize, l1: u64) -> Self {
         Self {
             l1: Cache::new(l1, of.l1_ways),
-            written: Vec::new(),
-            written_at: 0,
-            along: of.written,
+            written: Cache::new(of.written * LINE, of.l1_ways),
             group,
             tags: of.tags.max(1),
             width: of.l1_width.max(1),
@@ -333,7 +328,6 @@ impl Private {
         counters: &mut Counters,
     ) -> (u64, u64) {
         let mut ends = begun + request.hit;
-        let goes_along = request.way == Way::Store && begun <= self.written_at + self.along;
         for touch in touches {
             let mut extra = shared.extra(touch.sectors);
             for sector in (0..SECTORS).filter(|sector| touch.sectors >> sector & 1 == 1) {
@@ -361,10 +355,10 @@ impl Private {
                         if request.stays {
                             self.l1.fill(touch.line, sector, begun, false);
                         }
-                        let is_same = |it: &Touch| it.line == touch.line && it.sectors >> sector & 1 == 1;
-                        if goes_along && self.written.iter().any(is_same) {
+                        if self.written.find(touch.line, sector).is_some() {
                             begun
                         } else {
+                            self.written.fill(touch.line, sector, begun, false);
                             let asked = self.ask(&mut begun);
                             let there = shared.write(touch.line, sector, asked, counters);
                             self.settled = self.settled.max(there);
@@ -392,11 +386,6 @@ impl Private {
                 };
                 ends = ends.max(ready);
             }
-        }
-        if request.way == Way::Store {
-            self.written.clear();
-            self.written.extend_from_slice(touches);
-            self.written_at = begun;
         }
         (begun, ends)
     }
