@@ -109,7 +109,7 @@ enum Family {
     Depth,
     /// Copies in bulk, barriers of shared memory, products of four warps, fences.
     Beside,
-    /// Other CTAs' shared memory.
+    /// Barriers of clusters.
     Cluster,
     /// Lanes' places in shared memory, by the width of accesses.
     Wavefronts,

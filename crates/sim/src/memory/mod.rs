@@ -158,7 +158,8 @@ impl Shared {
         counters: &mut Counters,
     ) -> u64 {
         let back = self.latency - self.latency / 2;
-        if let Some(ready) = self.groups[group].share((line, sector), now.saturating_sub(back), self.together) {
+        if let Some(ready) = self.groups[group].share((line, sector), now.saturating_sub(back), self.together)
+        {
             return ready;
         }
         counters.l2_read += 1;
