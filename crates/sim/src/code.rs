@@ -76,6 +76,8 @@ pub(crate) enum Beside {
     Products,
     /// Waits for accesses, and holds the scoreboard for its operands meanwhile.
     Fence,
+    /// Waits until the cluster has met.
+    Meeting,
 }
 
 impl Beside {
@@ -86,6 +88,7 @@ impl Beside {
             ("LDGSTS", _) => Some(Self::Copy),
             ("LDGDEPBAR" | "UTMACMDFLUSH", _) => Some(Self::Copies),
             ("MEMBAR", _) => Some(Self::Fence),
+            ("UCGABAR_WAIT", _) => Some(Self::Meeting),
             ("HGMMA", _) => Some(Self::Product),
             ("WARPGROUP", Some("DEPBAR")) => Some(Self::Products),
             _ => None,

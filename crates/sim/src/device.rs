@@ -151,6 +151,8 @@ parameters! {
     requests: "noc.requests",
     /// Cycles that the shared memory of another CTA takes more than the CTA's own.
     cluster: "cluster.latency",
+    /// Sectors of other CTAs' shared memory that atomic operations of an SM change in a thousand cycles, one for each lane at one word.
+    cluster_atomics: "cluster.atomics",
     /// Cycles from the last arrival at a cluster's barrier to the next instruction.
     cluster_barrier: "cluster.barrier",
     /// Sectors of reductions that an SM has under way, at most.
@@ -159,8 +161,8 @@ parameters! {
     responses: "noc.responses",
     /// SMs whose requests to the L2 go one way.
     group: "noc.group",
-    /// Lines that are looked at there, whether one is on its way already.
-    group_lines: "noc.group_lines",
+    /// Of those, how many one request serves.
+    together: "noc.together",
     /// Lines that an SM has written last, to which more is written along with it.
     written: "l1.written",
     /// Lines that copies in bulk of an SM ask for in a thousand cycles.
@@ -210,7 +212,6 @@ const BOUNDED: &[(&str, u64)] = &[
     ("l2.slices", 1 << 12),
     ("l2.page_slices", 16),
     ("l1.written", 1 << 12),
-    ("noc.group_lines", 1 << 16),
     ("dram.channels", 1 << 12),
 ];
 
@@ -237,6 +238,8 @@ const POSITIVE: &[&str] = &[
     "noc.bulk",
     "noc.group",
     "l1.written",
+    "noc.together",
+    "cluster.atomics",
     "l2.ways",
     "l2.slices",
     "l2.page_slices",

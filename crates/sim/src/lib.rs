@@ -34,6 +34,7 @@ mod profile;
 mod report;
 mod sm;
 mod timeline;
+mod unit;
 mod warp;
 
 pub use advice::{Idea, ideas};

@@ -85,10 +85,18 @@ fn execute(
     let at_once = occupancy.ctas.min(grid.count().div_ceil(of.sms));
     let l1 = l1(of, occupancy.shared * at_once);
     let threads = threads.get().min(of.sms as usize);
-    let sm = |number| Mutex::new(Sm::new(number as u32, &kernel, occupancy.ctas as usize, l1));
+    let order = placement::order(of.sms as usize, &device.order);
+    let gpcs = (of.sms / of.group).max(1) as usize;
+    let group = |number| {
+        let at = order.iter().position(|&it| it == number).unwrap_or(0);
+        (at / of.group as usize).min(gpcs - 1)
+    };
+    let sm = |number: usize| {
+        Mutex::new(Sm::new(number as u32, group(number), &kernel, occupancy.ctas as usize, l1))
+    };
     let sms = Sms {
         kernel: &kernel,
-        all: (0..of.sms).map(sm).collect(),
+        all: (0..of.sms as usize).map(sm).collect(),
         ready: RwLock::default(),
         until: AtomicU64::new(0),
         taken: AtomicUsize::new(0),
@@ -233,10 +241,12 @@ impl<'a> Run<'a> {
 
     fn first_wave(&mut self, places: u64) {
         let (all, device) = (&self.sms.all, self.sms.kernel.device);
+        let count = self.last.min(all.len() as u64 * places) as usize;
         let order = placement::order(all.len(), &device.order);
-        for number in 0..self.last.min(all.len() as u64 * places) as usize {
-            let at = order[number % all.len()];
-            self.begin(at, &mut lock(&all[at]), number / all.len(), device.parameters.launch);
+        let first = placement::first(&order, device.parameters.group as usize, count.min(all.len()));
+        for number in 0..count {
+            let at = first[number % first.len()];
+            self.begin(at, &mut lock(&all[at]), number / first.len(), device.parameters.launch);
         }
     }
 

@@ -61,9 +61,40 @@ pub(crate) fn order(sms: usize, listed: &[usize]) -> Vec<usize> {
     if is_of_all { listed.to_vec() } else { (0..sms).collect() }
 }
 
+/// The SMs that so many CTAs go to where there are fewer than SMs, in the order of all SMs: those of a GPC's first half, one of each pair
+/// before any second one; then of all GPCs in turn, again one of each pair before any second one.
+pub(crate) fn first(order: &[usize], gpc: usize, ctas: usize) -> Vec<usize> {
+    let gpc = gpc.max(2);
+    let (lead, last) = (gpc / 2, (order.len() / gpc).max(1) - 1);
+    let mut taken = vec![[0; 2]; last + 1];
+    let mut turns: Vec<(bool, usize, usize, usize)> = (0..order.len())
+        .map(|at| {
+            let (of_pair, number) = (at % 2, (at / gpc).min(last));
+            let turn = &mut taken[number][of_pair];
+            if at >= lead {
+                *turn += 1;
+            }
+            (at >= lead, of_pair, *turn, at)
+        })
+        .collect();
+    turns.sort_unstable();
+    let mut chosen: Vec<usize> = turns.into_iter().take(ctas).map(|(.., at)| at).collect();
+    chosen.sort_unstable();
+    chosen.into_iter().map(|at| order[at]).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::order;
+    use super::{first, order};
+
+    /// What an H100 did with 4 and 16 CTAs, by the SMs' places in its order; its last GPC begins at 114.
+    #[test]
+    fn few_ctas_are_spread() {
+        let all: Vec<usize> = (0..132).collect();
+        assert_eq!(first(&all, 16, 4), [0, 2, 4, 6]);
+        assert_eq!(first(&all, 16, 16), [0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 48, 64, 80, 96, 112]);
+        assert_eq!(first(&all, 16, 132), all);
+    }
 
     #[test]
     fn an_order_of_other_sms_is_not_used() {

@@ -5,7 +5,8 @@ use crate::constants::Constants;
 use crate::counters::{Counters, Line, Stall};
 use crate::device::{Device, Parameters, Throttle};
 use crate::fetch::Fetch;
-use crate::memory::{LINE, Private, Request, Shared, Touch, count_crowds, lines, rounds};
+use crate::memory::{LINE, Private, Rate, Request, Shared, Touch, count_crowds, lines, rounds};
+use crate::unit::Unit;
 use crate::warp::Warp;
 use sass_machine::{Completion, Fault, Grid, LANES, Memory, Resident, Touched, Way};
 use std::collections::VecDeque;
@@ -20,6 +21,8 @@ struct Cta {
     local: u64,
     /// Copies to its shared memory that are on their way, and when their bytes have come.
     copies: Vec<(u64, Completion)>,
+    /// When warps go on for which the cluster's CTAs have met last.
+    met: u64,
 }
 
 /// One of the quarters.
@@ -115,8 +118,9 @@ pub(crate) struct Sm {
     fetch: Fetch,
     constants: Constants,
     private: Private,
-    /// When the unit for memory takes the next access.
-    lsu: u64,
+    unit: Unit,
+    /// What atomic operations on other CTAs' shared memory go through.
+    remote: Rate,
     /// When the first of the copies is done that are on their way to its CTAs, or [`NEVER`].
     arriving: u64,
     /// When it has something to do, or [`NEVER`]; and the last cycle in which it had.
@@ -138,7 +142,7 @@ pub(crate) const NEVER: u64 = u64::MAX;
 const LOCAL: u64 = 1 << 19;
 
 impl Sm {
-    pub(crate) fn new(number: u32, kernel: &Kernel<'_>, places: usize, l1: u64) -> Self {
+    pub(crate) fn new(number: u32, group: usize, kernel: &Kernel<'_>, places: usize, l1: u64) -> Self {
         let device = kernel.device;
         let sub_core = || SubCore {
             warps: Vec::new(),
@@ -157,8 +161,9 @@ impl Sm {
             ctas: (0..places).map(|_| None).collect(),
             fetch: Fetch::new(&device.parameters, kernel.code.len()),
             constants: Constants::new(&device.parameters),
-            private: Private::new(&device.parameters, number, l1),
-            lsu: 0,
+            private: Private::new(&device.parameters, group, l1),
+            unit: Unit::default(),
+            remote: Rate::new(device.parameters.cluster_atomics),
             arriving: NEVER,
             due: NEVER,
             last: 0,
@@ -183,7 +188,7 @@ impl Sm {
         // No other memory is so far up.
         let local = (1 << 60) + (u64::from(self.number) << 40) + place as u64 * LOCAL * LANES as u64 * 32;
         self.ctas[place] =
-            Some(Cta { left: resident.warps(), resident, begun: now, local, copies: Vec::new() });
+            Some(Cta { left: resident.warps(), resident, begun: now, local, copies: Vec::new(), met: 0 });
         self.due = self.due.min(now);
     }
 
@@ -260,6 +265,7 @@ impl Sm {
             let Some(cta) = &mut self.ctas[place] else { continue };
             if cluster_of(kernel, &cta.resident) == cluster {
                 cta.resident.meet();
+                cta.met = at;
                 self.resume_waiting(kernel, place, at, at);
             }
         }
@@ -437,7 +443,9 @@ impl Sm {
             // Whatever scoreboard it names.
             warp.hold(0, now, done.ends, Stall::LongScoreboard);
         }
+        let mut met = 0;
         if let Some(cta) = &mut self.ctas[cta] {
+            met = cta.met;
             for copy in cta.resident.begun_copies() {
                 cta.copies.push((done.ends, copy));
                 self.arriving = self.arriving.min(done.ends);
@@ -456,6 +464,7 @@ impl Sm {
             Some(Beside::Bulk | Beside::Copy) => warp.copies = warp.copies.max(done.ends),
             Some(Beside::Product) => warp.products = warp.products.max(done.ends),
             Some(Beside::Products) => warp.release(warp.products),
+            Some(Beside::Meeting) => warp.release(met),
             Some(Beside::Copies | Beside::Fence) | None => {}
         }
         // Who holds no scoreboard for them waits itself.
@@ -513,11 +522,12 @@ impl Sm {
         while sub_core.queue.front().is_some_and(|&taken| taken <= now) {
             sub_core.queue.pop_front();
         }
-        let begin = self.lsu.max(sub_core.port).max(now + parameters.lsu);
-        sub_core.queue.push_back(begin);
+        let comes = sub_core.port.max(now + parameters.lsu);
         let hit = code.latency.saturating_sub(parameters.lsu);
+        let unit = &mut self.unit;
         let mut serve = |rounds: u64| {
-            self.lsu = begin + rounds;
+            let begin = unit.take(now, comes, rounds);
+            sub_core.queue.push_back(begin);
             sub_core.port = begin + rounds * parameters.port;
             // The last round is as long under way as a single one.
             let ends = sub_core.port.saturating_sub(parameters.port) + hit;
@@ -542,18 +552,32 @@ impl Sm {
                 let stays = is_local && touched.bytes >= 4 && touched.lanes == u32::MAX;
                 let (rounds, _) = rounds(touched);
                 let rounds = if is_local { self.touches.len() as u64 } else { rounds };
-                let request =
-                    Request { way: touched.way, is_strong: code.is_strong, is_local, stays, rounds, hit };
-                let (next, ends) =
-                    self.private.access(&mut world.memory, request, &self.touches, begin, counters);
-                self.lsu = next.max(begin + 1);
+                let cycles = self.private.cycles(rounds, &self.touches);
+                let begin = self.unit.take(now, comes, cycles);
+                let request = Request { way: touched.way, is_strong: code.is_strong, is_local, stays, hit };
+                let (next, ends) = self.private.access(
+                    &mut world.memory,
+                    request,
+                    &self.touches,
+                    begin + cycles - 1,
+                    counters,
+                );
+                self.unit.hold(next);
+                sub_core.queue.push_back(begin);
                 sub_core.port = begin + rounds * parameters.port;
                 Done { taken: begin, ends, ..Done::long() }
             }
             (Memory::Cluster, _) => {
                 let (rounds, _) = rounds(touched);
                 let done = serve(rounds.max(code.rounds));
-                Done { ends: done.ends + parameters.cluster, ..done }
+                let mut there = done.ends;
+                if matches!(touched.way, Way::Atomic | Way::Reduction) {
+                    lines(touched, 0, 0, &mut self.touches);
+                    count_crowds(touched, 0, &mut self.touches);
+                    let sectors = self.touches.iter().flat_map(|touch| touch.crowds);
+                    there = there.max(self.remote.serve(done.taken, sectors.map(u64::from).sum()));
+                }
+                Done { ends: there + parameters.cluster, ..done }
             }
             // What touches the others is issued with the world alone.
             (Memory::Shared | Memory::Constant | Memory::Global | Memory::Local, _) => {

@@ -138,13 +138,32 @@ pub(crate) fn throughput(sms: u32) -> Vec<Probe> {
         } else {
             4
         };
-        for lane in [0_u64, 4, 8, 16, 32, 36, 64, 68, 128, 132, 256] {
+        for lane in [0_u64, 4, 8, 16, 32, 36, 64, 68, 72, 128, 132, 136, 144, 256, 272] {
             if lane % width != 0 {
                 continue;
             }
             // All warps at the same places, so that few lines are enough.
             let probe = stream(format!("L1/{name}"), lane, access, Walk::side_by_side(lane, 0, 8 * KIB), 16);
             probes.push(probe.block(512));
+        }
+    }
+    // A line a lane, so many lines from lane to lane; with a word more, so that no bank has two of them, and without. By warps.
+    for lines in [1, 2, 4, 8, 16, 32] {
+        for word in [0, 4] {
+            for warps in [1, 4, 16] {
+                let lane = 128 * lines + word;
+                let walk = Walk { lane, warp: 0, step: 0, row: 0, range: 256 * KIB };
+                let probe = stream(format!("L1/LDG/lines/{warps}"), lane, "LDG.E DST, AT", walk, 16);
+                probes.push(probe.block(32 * warps));
+            }
+        }
+    }
+    // Words in a row from lines of the lanes' own, of which each eighth comes from the L2; lanes' words in one bank, and each in its own.
+    for warps in [4, 16] {
+        for lane in [4 * KIB, 4 * KIB + 4] {
+            let walk = Walk { lane, warp: 32 * lane, step: 4, row: 64, range: 4 * MIB };
+            let probe = stream(format!("rows/LDG/{warps}"), lane, "LDG.E DST, AT", walk, 64);
+            probes.push(probe.block(32 * warps));
         }
     }
     let all = [

@@ -3,7 +3,7 @@
 //! | file | what it knows |
 //! | --- | --- |
 //! | `probe` | what a micro-benchmark is |
-//! | `pipes`, `beside`, `memory`, `launch` | the micro-benchmarks, by what they ask |
+//! | `pipes`, `beside`, `memory`, `cluster`, `wavefronts`, `requests`, `launch` | the micro-benchmarks, by what they ask |
 //! | `facts` | pairs of micro-benchmarks, each pair for one fact |
 //! | `placed` | one in a memory |
 //! | `silicon`, `model` | one on a GPU, and in the model |
@@ -15,6 +15,7 @@
 //! model, and compares.
 
 mod beside;
+mod cluster;
 mod facts;
 mod launch;
 mod memory;
@@ -22,9 +23,11 @@ mod model;
 mod pipes;
 mod placed;
 mod probe;
+mod requests;
 mod set;
 mod silicon;
 mod validation;
+mod wavefronts;
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
@@ -106,6 +109,12 @@ enum Family {
     Depth,
     /// Copies in bulk, barriers of shared memory, products of four warps, fences.
     Beside,
+    /// Barriers of clusters.
+    Cluster,
+    /// Lanes' places in shared memory, by the width of accesses.
+    Wavefronts,
+    /// What becomes one request to the L2.
+    Requests,
     /// Which SM a CTA goes to.
     Placement,
     /// The SM's clock.
@@ -145,6 +154,9 @@ impl Family {
             Self::Throughput => memory::throughput(sms),
             Self::Depth => memory::depth(),
             Self::Beside => beside::beside(),
+            Self::Cluster => cluster::cluster(),
+            Self::Wavefronts => wavefronts::wavefronts(),
+            Self::Requests => requests::requests(sms),
             Self::Placement => launch::placement(sms),
             Self::Clock => launch::clock(sms),
             Self::Launch => [1, sms / 2, sms, 8 * sms, 32 * sms, 256 * sms]
@@ -169,6 +181,9 @@ impl Family {
             | Self::Throughput
             | Self::Depth
             | Self::Beside
+            | Self::Cluster
+            | Self::Wavefronts
+            | Self::Requests
             | Self::Facts => "probe,variable,grid,block,count,launch,round,span,least,most\n",
         }
     }
@@ -206,6 +221,9 @@ impl Family {
             | Self::Throughput
             | Self::Depth
             | Self::Beside
+            | Self::Cluster
+            | Self::Wavefronts
+            | Self::Requests
             | Self::Facts
             | Self::Validation => {
                 for launch in 0..LAUNCHES {
@@ -324,8 +342,18 @@ fn in_model(choice: &Choice, name: &str) -> Result<()> {
             | Family::Chase
             | Family::Throughput
             | Family::Depth
-            | Family::Beside => {
-                model::probes(family, &family.probes(choice.sms), &table(&family.file())?, &device)?
+            | Family::Beside
+            | Family::Cluster
+            | Family::Wavefronts
+            | Family::Requests => {
+                let probes = family.probes(choice.sms);
+                // What a profiler has counted, if one has.
+                let counted = format!("ncu-{}", family.file());
+                if let Ok(profile) = table(&counted) {
+                    let counts = model::counts(&probes, &profile, &device)?;
+                    fs::write(choice.folder.join(format!("model-{counted}")), counts)?;
+                }
+                model::probes(family, &probes, &table(&family.file())?, &device)?
             }
         };
         fs::write(choice.folder.join(format!("model-{}", family.file())), compared)?;

@@ -46,6 +46,11 @@ fn memory() -> Result<Arc<Memory>> {
 
 /// What a probe leaves in the model.
 pub(crate) fn left(probe: &Probe, device: &Device) -> Result<Vec<Left>> {
+    Ok(probed(probe, device)?.1)
+}
+
+/// A probe in the model: what it costs, and what it leaves.
+fn probed(probe: &Probe, device: &Device) -> Result<(Report, Vec<Left>)> {
     let memory = memory()?;
     let program = Program::read(&assemble(probe)?, false)?;
     let loaded = Loaded::new(&program, memory.memory())?;
@@ -54,14 +59,30 @@ pub(crate) fn left(probe: &Probe, device: &Device) -> Result<Vec<Left>> {
         kernel: KERNEL,
         grid: [probe.grid, 1, 1],
         block: [probe.block, 1, 1],
-        cluster: 1,
+        cluster: probe.cluster,
         dynamic_shared: probe.shared,
         params: &placed.params,
         budget: u64::MAX,
         timed: false,
     };
-    simulate(&loaded, &launch, device, threads()).with_context(|| probe.name.clone())?;
-    placed.left()
+    let report = simulate(&loaded, &launch, device, threads()).with_context(|| probe.name.clone())?;
+    Ok((report, placed.left()?))
+}
+
+/// What a profiler counted in each probe, in their order, beside what the model counts.
+pub(crate) fn counts(probes: &[Probe], profile: &str, device: &Device) -> Result<String> {
+    let mut lines = String::from("probe,variable,grid,block,metric,gpu,model\n");
+    for (probe, silicon) in probes.iter().zip(profiles(profile)) {
+        let metrics = probed(probe, device)?.0.metrics(device);
+        let Probe { name, variable, grid, block, .. } = probe;
+        for metric in COMPARED {
+            let model = metrics.iter().find(|it| it.name == metric).map(|it| it.value);
+            if let (Some(gpu), Some(model)) = (silicon.metrics.get(metric), model) {
+                writeln!(lines, "{name},{variable},{grid},{block},{metric},{gpu},{model}")?;
+            }
+        }
+    }
+    Ok(lines)
 }
 
 /// A line for each probe of a table of a GPU's: what its last warm round took there, and what it takes in the model.

@@ -60,18 +60,23 @@ fn circle(address: u64, bytes: u64) -> Vec<u8> {
 impl<'a> Placed<'a> {
     pub(crate) fn new(memory: &'a dyn Buffers, probe: &'a Probe) -> Result<Self> {
         let out = memory.allocate((probe.warps() * WORDS * 4) as u64)?;
-        let bytes = match probe.input {
-            Input::Zeros(bytes) | Input::Circle(bytes) => bytes,
+        let bytes = match &probe.input {
+            Input::Zeros(bytes) | Input::Circle(bytes) => *bytes,
+            Input::Words(words) => 4 * words.len() as u64,
         };
         let input = memory.allocate(bytes)?;
-        match probe.input {
-            Input::Zeros(bytes) => {
+        match &probe.input {
+            &Input::Zeros(bytes) => {
                 let zeros = vec![0; CHUNK.min(bytes as usize)];
                 for begin in (0..bytes).step_by(CHUNK) {
                     memory.write(input + begin, &zeros[..CHUNK.min((bytes - begin) as usize)])?;
                 }
             }
-            Input::Circle(bytes) => memory.write(input, &circle(input, bytes))?,
+            &Input::Circle(bytes) => memory.write(input, &circle(input, bytes))?,
+            Input::Words(words) => {
+                let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                memory.write(input, &bytes)?;
+            }
         }
         let mut params = [out, input].map(u64::to_le_bytes).concat();
         params.extend(probe.arguments.map(u32::to_le_bytes).concat());

@@ -16,6 +16,8 @@ pub(crate) enum Input {
     /// Lines of 128 bytes, so many bytes: each begins with the address of another one, all of them in one circle in an order without
     /// pattern.
     Circle(u64),
+    /// These words.
+    Words(Vec<u32>),
 }
 
 /// A micro-benchmark.
@@ -30,6 +32,8 @@ pub(crate) struct Probe {
     pub(crate) text: String,
     pub(crate) grid: u32,
     pub(crate) block: u32,
+    /// CTAs of a cluster.
+    pub(crate) cluster: u32,
     pub(crate) shared: u32,
     pub(crate) input: Input,
     /// Two parameters of the probe's own, in R10 and R11.
@@ -109,13 +113,21 @@ pub(crate) fn times(to: &str, from: &str, number: u64, addend: &str) -> String {
     }
 }
 
+/// Where the warps of a CTA meet before a round, and where each ends.
+const MEETING: &str = "[B012345:R-:W-:Y:S15] BAR.SYNC.DEFER_BLOCKING 0x0 ;\n";
+const EXIT: &str = "[B------:R-:W-:-:S05] EXIT ;\n";
+
+/// Where the warps of a cluster meet.
+pub(crate) const CLUSTER_MEETING: &str =
+    "[B012345:R-:W-:Y:S15] UCGABAR_ARV ;\n[B012345:R-:W-:Y:S15] UCGABAR_WAIT ;\n";
+
 impl Probe {
     /// A kernel that does something in three rounds: `before` once, `round` in each.
     pub(crate) fn new(name: impl Into<String>, variable: u64, count: u32, before: &str, round: &str) -> Self {
         let mut text = HEAD.to_owned();
         text += before;
         text += ".L_round:\n";
-        text += "[B012345:R-:W-:Y:S15] BAR.SYNC.DEFER_BLOCKING 0x0 ;\n";
+        text += MEETING;
         text += &plain(11, "CS2R.32 R56, SR_CLOCKLO");
         text += round;
         text += "[B012345:R-:W-:-:S11] CS2R.32 R57, SR_CLOCKLO ;\n";
@@ -128,7 +140,7 @@ impl Probe {
         text += &slow("@P2 BRA `(.L_round)");
         text += &stored("STG.E desc[UR4][R2.64], R7");
         text += &stored("STG.E desc[UR4][R2.64+0x4], R23");
-        text += &plain(5, "EXIT");
+        text += EXIT;
         text += ".L_end:\n[B------:R-:W-:Y:S00] BRA `(.L_end) ;\n";
         Self {
             name: name.into(),
@@ -137,6 +149,7 @@ impl Probe {
             text,
             grid: 1,
             block: 32,
+            cluster: 1,
             shared: 0,
             input: Input::Zeros(4096),
             arguments: [0; 2],
@@ -150,6 +163,14 @@ impl Probe {
 
     pub(crate) fn block(mut self, block: u32) -> Self {
         self.block = block;
+        self
+    }
+
+    /// CTAs in clusters of so many, which begin a round together, and none of which ends before the others.
+    pub(crate) fn cluster(mut self, cluster: u32) -> Self {
+        self.text = self.text.replacen(MEETING, &format!("{CLUSTER_MEETING}{MEETING}"), 1);
+        self.text = self.text.replacen(EXIT, &format!("{CLUSTER_MEETING}{EXIT}"), 1);
+        self.cluster = cluster;
         self
     }
 

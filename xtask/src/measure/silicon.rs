@@ -22,7 +22,7 @@ impl<'a> OnGpu<'a> {
             kernel: KERNEL,
             grid: [self.probe.grid, 1, 1],
             block: [self.probe.block, 1, 1],
-            cluster: None,
+            cluster: (self.probe.cluster > 1).then_some([self.probe.cluster, 1, 1]),
             cooperative: false,
             dynamic_shared: self.probe.shared,
             params: &self.placed.params,

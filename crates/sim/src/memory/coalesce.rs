@@ -69,9 +69,37 @@ pub(crate) fn lines(touched: &Touched, origin: u64, own: u64, lines: &mut Vec<To
     }
 }
 
-/// The rounds in which shared memory serves an access, and how many there would be without conflicts: a round gives each bank's one word
-/// to whoever wants it. Of atomic operations it carries out one for each bank.
+/// The lanes that the banks look at together: all of them, or halves and quarters where they access 64 and 128 bits each. Loads of shared
+/// memory look at twice as many if neighbours, or all lanes two apart, are at one address or do not take part.
+fn together(touched: &Touched) -> usize {
+    let lanes = LANES / (u64::from(touched.bytes).div_ceil(WORD) as usize).next_power_of_two().min(4);
+    let alike = |apart: usize| {
+        (0..LANES).all(|lane| {
+            let other = lane ^ apart;
+            let both = touched.lanes >> lane & touched.lanes >> other & 1 == 1;
+            !both || touched.addresses[lane] == touched.addresses[other]
+        })
+    };
+    let is_load = touched.memory == Memory::Shared && touched.way == Way::Load;
+    if lanes < LANES && is_load && (alike(1) || alike(2)) { 2 * lanes } else { lanes }
+}
+
+/// The rounds in which the banks serve an access, and how many there would be without conflicts: a round gives each bank's one word to
+/// whoever wants it of the lanes that are looked at together. Of atomic operations it carries out one for each bank.
 pub(crate) fn rounds(touched: &Touched) -> (u64, u64) {
+    let together = together(touched);
+    let (mut rounds, mut ideal) = (0, 0);
+    for first in (0..LANES).step_by(together) {
+        let lanes = (first..first + together).filter(|lane| touched.lanes >> lane & 1 == 1);
+        let (most, all) = of_banks(touched, lanes);
+        rounds += most;
+        ideal += all.div_ceil(BANKS);
+    }
+    (rounds.max(1), ideal.max(1))
+}
+
+/// The words that most wanted bank is asked for by some lanes, and those of all banks.
+fn of_banks(touched: &Touched, lanes: impl Iterator<Item = usize>) -> (u64, u64) {
     let is_shared = matches!(touched.way, Way::Load | Way::Store);
     let words = u64::from(touched.bytes).div_ceil(WORD);
     // The words that banks have been asked for, each once where it serves all; those of a bank lead to one another, and 0 to none.
@@ -79,7 +107,7 @@ pub(crate) fn rounds(touched: &Touched) -> (u64, u64) {
     let mut firsts = [0_u8; BANKS as usize];
     let mut of_banks = [0_u64; BANKS as usize];
     let mut all = 0;
-    for place in touched.places() {
+    for place in lanes.map(|lane| touched.addresses[lane]) {
         for word in (0..words).map(|word| place / WORD + word) {
             let bank = (word % BANKS) as usize;
             let mut at = firsts[bank];
@@ -94,8 +122,7 @@ pub(crate) fn rounds(touched: &Touched) -> (u64, u64) {
             }
         }
     }
-    let most = of_banks.into_iter().max().unwrap_or(0);
-    (most.max(1), (all as u64).div_ceil(BANKS).max(1))
+    (of_banks.into_iter().max().unwrap_or(0), all as u64)
 }
 
 #[cfg(test)]
@@ -145,7 +172,41 @@ mod tests {
         assert_eq!(of(4, |lane| 4 * 33 * lane), (1, 1));
         assert_eq!(of(8, |lane| 8 * lane), (2, 2));
         assert_eq!(of(16, |lane| 16 * lane), (4, 4));
-        assert_eq!(of(16, |_| 64), (1, 1));
+        assert_eq!(of(16, |_| 64), (2, 2));
+    }
+
+    /// `wavefronts` and what a profiler counted there, in measured/h100.
+    #[test]
+    fn wide_accesses_are_served_by_halves_and_quarters() {
+        let of = |way, bytes: u32, lanes, place: fn(u64) -> u64| {
+            let mut addresses = [0; 32];
+            (0..32).for_each(|lane| addresses[lane] = u64::from(bytes) * place(lane as u64));
+            rounds(&Touched { way, memory: Memory::Shared, bytes, lanes, addresses })
+        };
+        let (all, even) = (u32::MAX, 0x5555_5555);
+        // Rounds, and those that are conflicts.
+        let conflicts = |(rounds, ideal): (u64, u64)| (rounds, rounds.saturating_sub(ideal));
+        for (bytes, lanes, place, wanted) in [
+            (8, all, (|_| 0) as fn(u64) -> u64, (1, 0)),
+            (8, all, |lane| lane, (2, 0)),
+            (8, all, |lane| lane % 16, (2, 0)),
+            (8, all, |lane| lane / 2, (1, 0)),
+            (8, all, |lane| lane % 2 + lane / 4 * 2, (1, 0)),
+            (8, all, |lane| lane % 4 + lane / 8 * 4, (2, 0)),
+            (8, even, |lane| lane, (2, 1)),
+            (8, 0xffff, |lane| lane, (1, 0)),
+            (16, all, |_| 0, (2, 0)),
+            (16, all, |lane| lane % 8, (4, 0)),
+            (16, all, |lane| lane / 8, (2, 0)),
+            (16, even, |lane| lane, (4, 2)),
+            (16, 0xff, |lane| lane, (1, 0)),
+            (16, all, |lane| 2 * lane, (8, 4)),
+        ] {
+            assert_eq!(conflicts(of(Way::Load, bytes, lanes, place)), wanted, "{bytes} {lanes:x}");
+        }
+        assert_eq!(conflicts(of(Way::Store, 8, all, |_| 0)), (2, 0));
+        assert_eq!(conflicts(of(Way::Store, 16, all, |_| 0)), (4, 0));
+        assert_eq!(conflicts(of(Way::Store, 16, 0xffff, |lane| lane)), (2, 0));
     }
 
     /// `ATOMS.ADD/1` in measured/h100/shared.csv: as many rounds for one word as for words of one bank.

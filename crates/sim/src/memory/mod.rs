@@ -15,7 +15,7 @@ use cache::{Cache, SECTORS};
 pub(crate) use coalesce::{Touch, count_crowds, lines, rounds};
 pub(crate) use rate::Rate;
 use sass_machine::Way;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 /// What the whole device shares.
 pub(crate) struct Shared {
@@ -28,8 +28,9 @@ pub(crate) struct Shared {
     taking: u64,
     /// How long it takes to look up a request, in the same.
     lookup: u64,
-    /// What SMs whose requests go one way have asked for last.
-    groups: Vec<Cache>,
+    /// What SMs whose requests go one way have asked for, and how many of them one request serves.
+    groups: Vec<Group>,
+    together: u64,
     /// What of a slice's time atomic operations take, and those of several lanes on one word.
     atomics: Vec<Rate>,
     same: Vec<Rate>,
@@ -47,8 +48,9 @@ pub(crate) struct Private {
     written: Cache,
     /// The SMs whose requests go the same way.
     group: usize,
-    tags: Rate,
-    data: Rate,
+    /// Lines that the L1 looks up in a thousand cycles, and bytes that it gives in one.
+    tags: u64,
+    width: u64,
     requests: Rate,
     responses: Rate,
     /// Lines that copies in bulk ask for.
@@ -72,10 +74,37 @@ pub(crate) struct Request {
     pub(crate) is_local: bool,
     /// What it stores stays in the L1: all of each sector of local memory.
     pub(crate) stays: bool,
-    /// Cycles for which the L1's banks are busy: as many as words lie in one of them.
-    pub(crate) rounds: u64,
     /// Cycles to a result that the L1 has.
     pub(crate) hit: u64,
+}
+
+/// Requests of SMs that go one way: sectors on their way, each with when it has passed its slice, and how many SMs wait for it.
+#[derive(Clone, Debug, Default)]
+struct Group {
+    under_way: HashMap<(u64, usize), (u64, u64)>,
+    /// With so many of them those that have come are forgotten.
+    most: usize,
+}
+
+impl Group {
+    /// When a sector has passed that has not come by a cycle, if no more than so many SMs wait for it with this one.
+    fn share(&mut self, sector: (u64, usize), by: u64, together: u64) -> Option<u64> {
+        let (ready, count) = self.under_way.get_mut(&sector)?;
+        if *ready <= by || *count >= together {
+            return None;
+        }
+        *count += 1;
+        Some(*ready)
+    }
+
+    /// An SM has asked for a sector.
+    fn asked(&mut self, sector: (u64, usize), ready: u64, by: u64) {
+        if self.under_way.len() >= self.most {
+            self.under_way.retain(|_, (ready, _)| *ready > by);
+            self.most = 2 * self.under_way.len() + 1024;
+        }
+        self.under_way.insert(sector, (ready, 1));
+    }
 }
 
 /// Which of so many a line belongs to: all bits of its number matter, as neighbours and powers of two shall not meet.
@@ -93,7 +122,8 @@ impl Shared {
             of_page: of.page_slices as usize,
             lookup: of.slice_rate.saturating_mul(1000) / of.lookup_rate,
             taking: of.slice_rate.saturating_mul(1000) / of.write_rate,
-            groups: vec![Cache::new(of.group_lines * LINE, of.l2_ways); of.sms.div_ceil(of.group) as usize],
+            groups: vec![Group::default(); of.sms.div_ceil(of.group) as usize],
+            together: of.together,
             atomics: rates(of.slices, of.atomic_rate),
             same: rates(of.slices, of.same_rate),
             channels: rates(of.channels, of.channel_rate),
@@ -128,14 +158,15 @@ impl Shared {
         counters: &mut Counters,
     ) -> u64 {
         let back = self.latency - self.latency / 2;
-        if let Some(ready) = self.groups[group].find(line, sector).filter(|&ready| ready + back > now) {
+        if let Some(ready) = self.groups[group].share((line, sector), now.saturating_sub(back), self.together)
+        {
             return ready;
         }
         counters.l2_read += 1;
         let slice = self.slice(line);
         self.slices[slice].serve_parts(now + self.latency / 2, extra);
         let ready = self.fetch(line, sector, now, counters);
-        self.groups[group].fill(line, sector, ready, false);
+        self.groups[group].asked((line, sector), ready, now.saturating_sub(back));
         ready
     }
 
@@ -212,14 +243,14 @@ impl Shared {
 }
 
 impl Private {
-    /// An SM whose CTAs leave so many bytes to the L1.
-    pub(crate) fn new(of: &Parameters, number: u32, l1: u64) -> Self {
+    /// An SM of a group whose CTAs leave so many bytes to the L1.
+    pub(crate) fn new(of: &Parameters, group: usize, l1: u64) -> Self {
         Self {
             l1: Cache::new(l1, of.l1_ways),
             written: Cache::new(of.written * LINE, of.l1_ways),
-            group: (u64::from(number) / of.group) as usize,
-            tags: Rate::new(of.tags),
-            data: Rate::new(of.l1_width.saturating_mul(1000) / LINE),
+            group,
+            tags: of.tags.max(1),
+            width: of.l1_width.max(1),
             requests: Rate::new(of.requests),
             responses: Rate::new(of.responses),
             lines: Rate::new(of.bulk_rate),
@@ -281,17 +312,22 @@ impl Private {
         self.outstanding.push_back(ready.max(last));
     }
 
-    /// An access to lines that begins at a cycle; when the next one may begin, and when the last of its results is there.
+    /// For how many cycles the L1 is busy with an access of so many rounds of the banks, or with looking up its lines.
+    pub(crate) fn cycles(&self, rounds: u64, touches: &[Touch]) -> u64 {
+        let lookups = (1000 * touches.len() as u64).div_ceil(self.tags);
+        (rounds * LINE).div_ceil(self.width).max(lookups).max(1)
+    }
+
+    /// An access to lines whose last round or lookup is in a cycle; before which one no other may begin, and when the last of its results is
+    /// there.
     pub(crate) fn access(
         &mut self,
         shared: &mut Shared,
         request: Request,
         touches: &[Touch],
-        now: u64,
+        mut begun: u64,
         counters: &mut Counters,
     ) -> (u64, u64) {
-        let tagged = self.tags.serve(now, touches.len() as u64);
-        let mut begun = self.data.serve(now, request.rounds).max(tagged);
         let mut ends = begun + request.hit;
         for touch in touches {
             let mut extra = shared.extra(touch.sectors);
@@ -352,6 +388,6 @@ impl Private {
                 ends = ends.max(ready);
             }
         }
-        (begun.max(self.tags.free()), ends)
+        (begun, ends)
     }
 }

@@ -30,11 +30,6 @@ impl Rate {
         self.free = begin + self.each * thousandths / 1000;
         (self.free - 1) / PARTS
     }
-
-    /// The first cycle at which somebody who comes then is served at once.
-    pub(crate) fn free(&self) -> u64 {
-        self.free / PARTS
-    }
 }
 
 #[cfg(test)]
@@ -47,7 +42,7 @@ mod tests {
         assert_eq!([10, 10, 10, 10].map(|now| rate.serve(now, 1)), [10, 10, 11, 11]);
         // Nobody waits for what has passed.
         assert_eq!(rate.serve(100, 4), 101);
-        assert_eq!(rate.free(), 102);
+        assert_eq!(rate.serve(101, 1), 102);
     }
 
     #[test]
