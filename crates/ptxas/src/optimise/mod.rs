@@ -1,6 +1,7 @@
 //! What is done for speed between selection and allocation, above the lowest level. Selection copies freely and computes everything
 //! where it is needed, because of this.
 
+mod again;
 mod balance;
 mod branches;
 mod converge;
@@ -13,6 +14,7 @@ mod needed;
 mod order;
 mod predicate;
 mod pressure;
+mod rename;
 mod sink;
 mod slots;
 mod values;
@@ -42,7 +44,9 @@ pub(crate) fn optimise(code: &mut Code, waits: bool) {
         // Nobody needs a turn for the others to go on.
         without(code, "YIELD");
     }
+    branches::lay_out(code);
     predicate::predicate(code);
+    rename::rename(code);
     for stage in [Stage::Copies, Stage::Fusing, Stage::Fusing] {
         let flow = Flow::new(code);
         values::number(code, &flow, stage);
@@ -52,18 +56,17 @@ pub(crate) fn optimise(code: &mut Code, waits: bool) {
     join::join(code);
     values::number(code, &Flow::new(code), Stage::Copies);
     predicate::predicate(code);
+    branches::lay_out(code);
     if !waits {
-        branches::straighten(code);
-        let meets = code
-            .lines
-            .iter()
-            .any(|line| matches!(line, Line::Instruction(one) if one.name.contains("COLLECTIVE")));
-        if converge::converge(code) && !meets {
-            without(code, "WARPSYNC.ALL");
-        }
+        converge::converge(code);
+        branches::without_unnamed(code);
     }
+    rename::rename(code);
+    values::number(code, &Flow::new(code), Stage::Copies);
+    narrow::narrow(code);
     sink::sink(code);
     merge::merge(code);
+    again::compare_again(code);
     balance::balance(code);
     order::order(code);
 }

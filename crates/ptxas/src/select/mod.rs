@@ -110,6 +110,10 @@ struct Function<'a> {
     carry: Option<Reg>,
     /// Loops that are unrolled, by their first instruction.
     unrolled: HashMap<u32, Rc<Unrolled>>,
+    /// The instruction that is being selected.
+    index: u32,
+    /// Which values lanes have alike, once somebody has asked.
+    shapes: Option<Rc<ir::Shapes>>,
 }
 
 impl<'a> Function<'a> {
@@ -122,6 +126,8 @@ impl<'a> Function<'a> {
             end,
             carry: None,
             unrolled: HashMap::new(),
+            index: 0,
+            shapes: None,
         }
     }
 }
@@ -263,6 +269,7 @@ impl<'a> Select<'a> {
     fn instruction_at(&mut self, index: u32) {
         let function = Rc::clone(&self.at.function);
         self.code.is_for(Some(Origin { function: function.id, instruction: index }));
+        self.at.index = index;
         let opcode = self.module.opcode(&function.body.instructions[index as usize]);
         self.apart = opcode.data().mnemonic == Mnemonic::Barrier;
         let selected = match &function.instructions[index as usize] {
