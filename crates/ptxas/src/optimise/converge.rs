@@ -64,7 +64,11 @@ pub(crate) fn converge(code: &mut Code) {
             None => open.push(branch),
         }
     }
-    let (numbered, left) = numbered(code, &flow, regions);
+    let (numbered, mut left) = numbered(code, &flow, regions);
+    // Within another region lanes come together at its end.
+    let is_within = |block: usize| numbered.iter().any(|(_, it)| it.blocks.contains(&block));
+    open.retain(|&branch| !is_within(branch));
+    left.retain(|region| region.blocks.iter().any(|&it| !is_within(it)));
     let mut apart: BTreeSet<usize> = numbered.iter().flat_map(|(_, it)| it.blocks.iter().copied()).collect();
     let behind = left.iter().flat_map(|it| it.blocks.iter().copied()).collect::<Vec<_>>();
     apart.extend(reached(&flow, &behind, None));
@@ -114,25 +118,27 @@ fn spared(code: &Code, flow: &Flow, apart: &BTreeSet<usize>, settled: bool) -> B
 
 /// The registers that never hold anything but a mask of all lanes, or a copy of one.
 fn full_masks(code: &Code) -> BTreeSet<Reg> {
-    let mut full = BTreeSet::new();
+    let mut writes: Vec<(Reg, Option<Reg>, bool)> = Vec::new();
+    for line in &code.lines {
+        let Line::Instruction(one) = line else { continue };
+        let from = one.operands.last().filter(|_| one.name == "MOV");
+        let copied = from.and_then(Operand::register).map(|(reg, ..)| reg);
+        let is_full = from.and_then(slots::constant) == Some(u32::MAX);
+        let written = one.operands[..one.written].iter().filter_map(Operand::register);
+        writes.extend(written.map(|(reg, ..)| (reg, copied, is_full)));
+    }
+    // Copies may go round, so it begins with all that are written.
+    let mut full: BTreeSet<Reg> = writes.iter().map(|it| it.0).collect();
     loop {
-        let (mut found, mut others) = (BTreeSet::new(), BTreeSet::new());
-        for line in &code.lines {
-            let Line::Instruction(one) = line else { continue };
-            let is_full = one.name == "MOV"
-                && one.operands.last().is_some_and(|from| match from.register() {
-                    Some((from, ..)) => full.contains(&from),
-                    None => slots::constant(from) == Some(u32::MAX),
-                });
-            for (reg, ..) in one.operands[..one.written].iter().filter_map(Operand::register) {
-                if is_full { found.insert(reg) } else { others.insert(reg) };
+        let before = full.len();
+        for &(reg, copied, is_full) in &writes {
+            if !is_full && !copied.is_some_and(|from| full.contains(&from)) {
+                full.remove(&reg);
             }
         }
-        let found = &found - &others;
-        if found == full {
+        if full.len() == before {
             return full;
         }
-        full = found;
     }
 }
 
