@@ -39,8 +39,11 @@ fn comparisons(code: &Code, units: &Units) -> HashMap<Reg, Instruction> {
     let stays = |operand: &Operand| units.of(operand).all(|unit| written[unit as usize] == 1);
     let of = |line: &Line| {
         let Line::Instruction(one) = line else { return None };
-        let [to @ Operand::Predicate(reg, false), second, a, b, with] = one.operands.as_slice() else { return None };
-        let is_plain = one.guard.is_none() && *second == Operand::always(false) && *with == Operand::always(false);
+        let [to @ Operand::Predicate(reg, false), second, a, b, with] = one.operands.as_slice() else {
+            return None;
+        };
+        let is_plain =
+            one.guard.is_none() && *second == Operand::always(false) && *with == Operand::always(false);
         let compares = one.name.starts_with("ISETP.") || one.name.starts_with("FSETP.");
         (is_plain && compares && [to, a, b].iter().all(|it| stays(it))).then(|| (*reg, one.clone()))
     };
@@ -75,7 +78,8 @@ fn spread_out(
                 over.extend(predicates(line, true));
             }
         }
-        let through = body[..=at].iter().flat_map(|line| predicates(line, true)).filter(|it| is_live_behind(*it));
+        let through =
+            body[..=at].iter().flat_map(|line| predicates(line, true)).filter(|it| is_live_behind(*it));
         let through: HashSet<Reg> = through.filter(|it| !next.contains_key(it)).collect();
         if next.len() + through.len() <= MOST {
             at += 1;

@@ -20,7 +20,9 @@ pub(crate) fn lay_out(code: &mut Code) {
         let mut next = Some(first);
         while let Some(run) = next.and_then(|it| runs[it].take()) {
             code.lines.extend(run);
-            next = jump(code.lines.last()).and_then(|to| starts.get(&to).copied()).filter(|&it| runs[it].is_some());
+            next = jump(code.lines.last())
+                .and_then(|to| starts.get(&to).copied())
+                .filter(|&it| runs[it].is_some());
             if next.is_some() {
                 code.lines.pop();
             }
@@ -43,9 +45,7 @@ pub(crate) fn without_unnamed(code: &mut Code) {
 
 /// Takes the code apart behind whatever nothing falls through; none if it ends otherwise.
 fn runs(code: &mut Code) -> Option<Vec<Vec<Line>>> {
-    let is_end = |line: &Line| {
-        matches!(line, Line::Instruction(one) if one.guard.is_none() && leaves(line))
-    };
+    let is_end = |line: &Line| matches!(line, Line::Instruction(one) if one.guard.is_none() && leaves(line));
     if !code.lines.last().is_some_and(is_end) {
         return None;
     }

@@ -243,8 +243,11 @@ fn chosen(one: &mut Instruction, values: &Values<'_>) {
     };
     if !values.is_here(made) {
         // Until here a general register holds it, as predicates are few: it is compared again.
-        let (Operand::Predicate(_, not), Some((compared, 0))) = (&made.read[2], values.made(by[0])) else { return };
-        let is_whole = compared.written == 1 && compared.read.get(2) == Some(&always) && compared.read.len() == 3;
+        let (Operand::Predicate(_, not), Some((compared, 0))) = (&made.read[2], values.made(by[0])) else {
+            return;
+        };
+        let is_whole =
+            compared.written == 1 && compared.read.get(2) == Some(&always) && compared.read.len() == 3;
         let name = comparison(&compared.name, *not == is).filter(|_| is_whole);
         if let (Some(name), Some(read)) = (name, again(compared, 2, values)) {
             one.name = format!("{name}.AND");

@@ -23,7 +23,7 @@ mod waits;
 use crate::code::{Code, Line, Operand};
 use graph::Flow;
 use values::Stage;
-pub(crate) use waits::may_wait;
+pub(crate) use waits::{Waits, waits};
 
 /// Takes out copies and what nobody reads, and no more.
 pub(crate) fn tidy(code: &mut Code) {
@@ -40,10 +40,6 @@ pub(crate) fn without_stack(code: &mut Code) {
 
 /// Makes a kernel's code faster. `waits`: a thread may wait for what others do.
 pub(crate) fn optimise(code: &mut Code, waits: bool) {
-    if !waits {
-        // Nobody needs a turn for the others to go on.
-        without(code, "YIELD");
-    }
     branches::lay_out(code);
     predicate::predicate(code);
     rename::rename(code);
@@ -69,10 +65,6 @@ pub(crate) fn optimise(code: &mut Code, waits: bool) {
     again::compare_again(code);
     balance::balance(code);
     order::order(code);
-}
-
-fn without(code: &mut Code, name: &str) {
-    code.lines.retain(|line| !matches!(line, Line::Instruction(one) if one.name == name));
 }
 
 #[cfg(test)]

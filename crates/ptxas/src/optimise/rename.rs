@@ -32,7 +32,12 @@ pub(crate) fn rename(code: &mut Code) {
                 };
                 let again = written[units.first[reg.0 as usize] as usize] > 1;
                 let names = named().filter(|it| *it == reg).count();
-                if again && one.guard.is_none() && parts == width && width <= WIDEST && names == 1 && !kept.contains(&reg)
+                if again
+                    && one.guard.is_none()
+                    && parts == width
+                    && width <= WIDEST
+                    && names == 1
+                    && !kept.contains(&reg)
                 {
                     begins.push(reg);
                 }

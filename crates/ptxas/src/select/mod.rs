@@ -39,6 +39,7 @@ mod wmma;
 
 use crate::code::{Class, Code, Label, Operand, Reg};
 use crate::layout::Layout;
+use crate::optimise::Waits;
 use crate::unroll::{self, Unrolled};
 use debug_info::Origin;
 use ir::operand::{Def, Predicate, Value};
@@ -78,6 +79,8 @@ pub(crate) struct Select<'a> {
     refused: Vec<Diagnostic>,
     /// PTX's predicates live in general registers, as there are more than seven.
     spread: bool,
+    /// The loops in which others get their turn.
+    waits: &'a Waits,
     /// Loops may be unrolled; whether some were.
     unrolls: bool,
     has_unrolled: bool,
@@ -147,11 +150,13 @@ pub(crate) struct Selected {
 
 /// What may be done otherwise.
 #[derive(Clone, Copy)]
-pub(crate) struct Choices {
+pub(crate) struct Choices<'a> {
     /// PTX's predicates live in general registers.
     pub(crate) spread: bool,
     /// Loops are unrolled.
     pub(crate) unrolls: bool,
+    /// The loops in which others get their turn.
+    pub(crate) waits: &'a Waits,
 }
 
 /// Selects a kernel.
@@ -159,7 +164,7 @@ pub(crate) fn select<'a>(
     module: &'a Module,
     layout: &'a Layout,
     id: FuncId,
-    Choices { spread, unrolls }: Choices,
+    Choices { spread, unrolls, waits }: Choices<'a>,
 ) -> Result<Selected, Vec<Diagnostic>> {
     let Some(function) = ir::Function::lower(module, id) else {
         return Err(vec![]);
@@ -174,6 +179,7 @@ pub(crate) fn select<'a>(
         refused,
         spread,
         unrolls,
+        waits,
         has_unrolled: false,
         guard: None,
         routines: Routines::default(),
