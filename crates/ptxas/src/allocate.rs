@@ -314,9 +314,13 @@ pub(crate) struct Block {
     pub(crate) successors: Vec<usize>,
 }
 
+/// Whether control may go elsewhere than to the next line.
+pub(crate) fn leaves(line: &Line) -> bool {
+    matches!(line, Line::Instruction(i) if is_branch(&i.name) || ends(&i.name))
+}
+
 /// The runs of lines of a kernel, the first of which is its entry.
 pub(crate) fn blocks(code: &Code) -> Vec<Block> {
-    let leaves = |line: &Line| matches!(line, Line::Instruction(i) if is_branch(&i.name) || ends(&i.name));
     let mut starts = vec![0];
     for (at, line) in code.lines.iter().enumerate() {
         match line {

@@ -179,6 +179,13 @@ impl Operand {
         }
     }
 
+    /// Names one register in place of another.
+    pub(crate) fn exchange(&mut self, old: Reg, new: Reg) {
+        if let Some(reg) = self.register_mut().filter(|reg| **reg == old) {
+            *reg = new;
+        }
+    }
+
     /// Names those parts of another register that begin at its first.
     pub(crate) fn rename(&mut self, to: Reg) {
         if let Some(reg) = self.register_mut() {

@@ -264,7 +264,10 @@ fn kernel(module: &Module, id: FuncId, options: Options) -> Result<emit::Kernel<
     }
     let limit = registers::limit(&declaration.bounds, options.max_registers);
     let layout = layout::Layout::new(module, id)?;
-    let waits = options.level == Level::Overlapped && optimise::may_wait(module, id);
+    let waits = match options.level {
+        Level::Serial => optimise::Waits::Anywhere,
+        Level::Overlapped => optimise::waits(module, id),
+    };
     // Predicates first where they are fastest; in general registers if there are too many.
     // Values that are computed once live longer: the last attempt computes them where they are needed.
     // Unrolled loops come before both, where nothing is spilled for them.
@@ -275,12 +278,13 @@ fn kernel(module: &Module, id: FuncId, options: Options) -> Result<emit::Kernel<
         if unrolls && !optimises || !(unrolls || spread || has_unrolled) {
             continue;
         }
-        let mut selected = select::select(module, &layout, id, select::Choices { spread, unrolls })?;
+        let choices = select::Choices { spread, unrolls, waits: &waits };
+        let mut selected = select::select(module, &layout, id, choices)?;
         has_unrolled = selected.has_unrolled;
         if options.level == Level::Overlapped {
             // What calls functions of the driver is only tidied: it names registers of the hardware.
             match sharing && selected.code.externs().next().is_none() {
-                true => optimise::optimise(&mut selected.code, waits),
+                true => optimise::optimise(&mut selected.code, waits.any()),
                 false => optimise::tidy(&mut selected.code),
             }
         }

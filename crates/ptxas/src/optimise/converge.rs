@@ -1,12 +1,15 @@
 //! Lanes that a branch parts come together where all ways from it meet: `BSSY` in front of the branch says who, `BSYNC` there waits for
 //! them. Branches that all lanes of a warp take alike need neither.
 //!
+//! Where no branch has parted the lanes of a warp, those of a full mask need not wait for one another to do something together.
+//!
 //! A lane that waits there must not be waited for by another: where lanes or threads meet otherwise between the two, nothing is done, nor
 //! in kernels that may spin.
 
 use super::graph::Flow;
+use super::slots;
 use crate::allocate::Units;
-use crate::code::{Code, Instruction, Label, Line, Operand};
+use crate::code::{Code, Instruction, Label, Line, Operand, Reg};
 use crate::schedule::{Latency, latency};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +20,7 @@ const UNIFORM: &[&str] =
     &["SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z", "SR_CgaCtaId", "SR_SWINHI", "SR_VIRTCFG", "SR_SMEMSZ"];
 
 /// What gives lanes different results for the same operands.
-const OWN: &[&str] = &["LDL", "LD", "ATOM", "ATOMG", "ATOMS", "SYNCS"];
+const OWN: &[&str] = &["LDL", "LD", "ATOM", "ATOMG", "ATOMS", "SYNCS", "SHFL"];
 
 /// Where lanes part and meet.
 struct Region {
@@ -27,13 +30,16 @@ struct Region {
     join: usize,
 }
 
-/// Lets lanes meet again. Whether none of a warp can be apart outside of what one branch decides.
-pub(crate) fn converge(code: &mut Code) -> bool {
+/// Lets lanes meet again, and spares what waits for those that are not apart.
+pub(crate) fn converge(code: &mut Code) {
     let flow = Flow::new(code);
     let after = flow.post_dominators();
     let branches = divergent(code, &flow, &after);
     let mut regions: Vec<Region> = Vec::new();
-    let mut complete = true;
+    // Branches behind which lanes stay apart.
+    let mut open: Vec<usize> = Vec::new();
+    // Those that let lanes end.
+    let mut ending: Vec<usize> = Vec::new();
     let loops = flow.loops();
     let mut headers = BTreeSet::new();
     for branch in branches {
@@ -54,10 +60,86 @@ pub(crate) fn converge(code: &mut Code) -> bool {
         match found.filter(|region| fits(code, &flow, branch, region)) {
             Some(region) => regions.push(region),
             // One side ends; nobody is waited for.
-            None => complete &= leaves && ends_apart(&flow, branch),
+            None if leaves && ends_apart(&flow, branch) => ending.push(branch),
+            None => open.push(branch),
         }
     }
-    write(code, &flow, regions) && complete
+    let (numbered, mut left) = numbered(code, &flow, regions);
+    // Within another region lanes come together at its end.
+    let is_within = |block: usize| numbered.iter().any(|(_, it)| it.blocks.contains(&block));
+    open.retain(|&branch| !is_within(branch));
+    left.retain(|region| region.blocks.iter().any(|&it| !is_within(it)));
+    let mut apart: BTreeSet<usize> = numbered.iter().flat_map(|(_, it)| it.blocks.iter().copied()).collect();
+    let behind = left.iter().flat_map(|it| it.blocks.iter().copied()).collect::<Vec<_>>();
+    apart.extend(reached(&flow, &behind, None));
+    open.iter().for_each(|&it| apart.extend(reached(&flow, &flow.blocks[it].successors, None)));
+    let sides = ending.iter().flat_map(|&it| flow.blocks[it].successors.iter().copied());
+    apart.extend(sides.filter(|&it| flow.blocks[it].successors.is_empty()));
+    let settled = open.is_empty() && left.is_empty();
+    let spared = spared(code, &flow, &apart, settled);
+    write(code, &flow, &numbered, &spared);
+}
+
+/// The lines at which lanes need not wait for one another; `settled`: none are ever apart but for what one branch decides.
+fn spared(code: &Code, flow: &Flow, apart: &BTreeSet<usize>, settled: bool) -> BTreeSet<usize> {
+    let masks = full_masks(code);
+    let mut spared = BTreeSet::new();
+    // Where the lanes of a collective stand, if they are not apart, and whether there are some that are.
+    let (mut within, mut meets) = (false, false);
+    for (index, block) in flow.blocks.iter().enumerate() {
+        for at in block.lines.clone() {
+            let Line::Instruction(one) = &code.lines[at] else { continue };
+            match one.name.as_str() {
+                "WARPSYNC.COLLECTIVE" | "WARPSYNC.COLLECTIVE.ALL" => {
+                    let is_full = match one.operands.first().and_then(Operand::register) {
+                        Some((mask, ..)) => masks.contains(&mask),
+                        None => true,
+                    };
+                    within = is_full && !apart.contains(&index);
+                    meets |= !within;
+                    if within {
+                        spared.insert(at);
+                    }
+                }
+                "ENDCOLLECTIVE" if within => {
+                    spared.insert(at);
+                    within = false;
+                }
+                _ => {}
+            }
+        }
+    }
+    if settled && !meets {
+        let waits = |line: &Line| matches!(line, Line::Instruction(one) if one.name == "WARPSYNC.ALL");
+        spared.extend(code.lines.iter().enumerate().filter(|(_, line)| waits(line)).map(|(at, _)| at));
+    }
+    spared
+}
+
+/// The registers that never hold anything but a mask of all lanes, or a copy of one.
+fn full_masks(code: &Code) -> BTreeSet<Reg> {
+    let mut writes: Vec<(Reg, Option<Reg>, bool)> = Vec::new();
+    for line in &code.lines {
+        let Line::Instruction(one) = line else { continue };
+        let from = one.operands.last().filter(|_| one.name == "MOV");
+        let copied = from.and_then(Operand::register).map(|(reg, ..)| reg);
+        let is_full = from.and_then(slots::constant) == Some(u32::MAX);
+        let written = one.operands[..one.written].iter().filter_map(Operand::register);
+        writes.extend(written.map(|(reg, ..)| (reg, copied, is_full)));
+    }
+    // Copies may go round, so it begins with all that are written.
+    let mut full: BTreeSet<Reg> = writes.iter().map(|it| it.0).collect();
+    loop {
+        let before = full.len();
+        for &(reg, copied, is_full) in &writes {
+            if !is_full && !copied.is_some_and(|from| full.contains(&from)) {
+                full.remove(&reg);
+            }
+        }
+        if full.len() == before {
+            return full;
+        }
+    }
 }
 
 /// A branch one side of which only ends.
@@ -182,11 +264,11 @@ fn is_alike(one: &Instruction) -> bool {
     }
 }
 
-/// Writes what regions need; whether all of them could be.
-fn write(code: &mut Code, flow: &Flow, mut regions: Vec<Region>) -> bool {
+/// The regions with barriers of their own, and those for which there is none.
+fn numbered(code: &Code, flow: &Flow, mut regions: Vec<Region>) -> (Vec<(usize, Region)>, Vec<Region>) {
     regions.sort_by_key(|region| std::cmp::Reverse(region.blocks.len()));
     let mut numbered: Vec<(usize, Region)> = Vec::new();
-    let mut complete = true;
+    let mut left = Vec::new();
     for region in regions {
         let touches = |other: &Region| {
             other.join == region.join
@@ -197,15 +279,20 @@ fn write(code: &mut Code, flow: &Flow, mut regions: Vec<Region>) -> bool {
             numbered.iter().filter(|(_, other)| touches(other)).map(|&(number, _)| number).collect();
         match (0..BARRIERS).find(|number| !used.contains(number)) {
             Some(number) if falls_rightly(code, flow, &region) => numbered.push((number, region)),
-            _ => complete = false,
+            _ => left.push(region),
         }
     }
+    (numbered, left)
+}
+
+/// Writes what regions need, without the lines that are spared.
+fn write(code: &mut Code, flow: &Flow, numbered: &[(usize, Region)], spared: &BTreeSet<usize>) {
     // What stands in front of each line; outer regions are opened first and closed last.
     let mut front: BTreeMap<usize, Vec<Line>> = BTreeMap::new();
     let mut closes: BTreeMap<usize, Vec<Line>> = BTreeMap::new();
     let mut meetings = Vec::new();
     let text = |number: usize| Operand::Text(format!("B{number}"));
-    for (number, region) in &numbered {
+    for (number, region) in numbered {
         let meeting = code.label();
         let join = flow.blocks[region.join].lines.start;
         meetings.push(meeting);
@@ -234,9 +321,10 @@ fn write(code: &mut Code, flow: &Flow, mut regions: Vec<Region>) -> bool {
     for (at, line) in lines.into_iter().enumerate() {
         code.lines.extend(closes.remove(&at).into_iter().flatten());
         code.lines.extend(front.remove(&at).into_iter().flatten());
-        code.lines.push(line);
+        if !spared.contains(&at) {
+            code.lines.push(line);
+        }
     }
-    complete
 }
 
 /// Whether the block above the end of a region falls into that from within, or not at all.

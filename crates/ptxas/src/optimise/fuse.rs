@@ -24,10 +24,12 @@ pub(crate) fn fuse(one: &mut Instruction, at: usize, values: &mut Values<'_>) ->
         "IADD3" if one.written == 1 => sum(one, values),
         "LOP3.LUT" if one.written == 1 => logic(one, values),
         "IADD3.X" if one.written == 1 && one.guard.is_none() => return wide(one, at, values),
+        "PLOP3.LUT" => both(one, values),
         name => match name.split('.').next().unwrap_or_default() {
             "FADD" | "FSETP" => signs(one, true, values),
             "FMUL" | "FFMA" => signs(one, false, values),
             "DADD" | "DMUL" | "DFMA" | "DSETP" => signs_of_doubles(one, values),
+            "ISETP" => chosen(one, values),
             _ => {}
         },
     }
@@ -166,6 +168,98 @@ fn wide(one: &mut Instruction, at: usize, values: &mut Values<'_>) -> bool {
         return true;
     }
     false
+}
+
+/// A comparison and another condition: the comparison takes that in.
+fn both(one: &mut Instruction, values: &Values<'_>) {
+    let [_, second, a, b, third, table, last] = &one.operands.clone()[..] else { return };
+    let how = match slots::constant(table) {
+        Some(0xc0) => "AND",
+        Some(0xfc) => "OR",
+        _ => return,
+    };
+    let always = Operand::always(false);
+    if *second != always || *third != always || slots::constant(last) != Some(0) {
+        return;
+    }
+    for (compared, other) in [(b, a), (a, b)] {
+        let (&Operand::Predicate(_, not), Operand::Predicate(..)) = (compared, other) else { continue };
+        if values.reads_of(compared) != 1 {
+            continue;
+        }
+        let made = values.of(compared).and_then(|number| values.made(number));
+        let Some((made, 0)) = made.filter(|(made, _)| made.written == 1) else { continue };
+        let Some(name) = comparison(&made.name, not) else { continue };
+        let [.., with] = made.read.as_slice() else { continue };
+        if *with != always || made.read.len() != 3 {
+            continue;
+        }
+        let Some(mut read) = again(made, 2, values) else { continue };
+        read.push(other.clone());
+        one.name = format!("{name}.{how}");
+        one.operands.truncate(2);
+        one.operands.extend(read);
+        return;
+    }
+}
+
+/// The name of a comparison, or of its opposite, without what it is joined by. A float may be no number, which is another opposite.
+fn comparison(name: &str, is_opposite: bool) -> Option<String> {
+    let joined = name.strip_suffix(".AND")?;
+    if !is_opposite {
+        return ["ISETP.", "FSETP."].iter().any(|head| name.starts_with(head)).then(|| joined.to_owned());
+    }
+    let rest = joined.strip_prefix("ISETP.")?;
+    let opposites = [("EQ", "NE"), ("LT", "GE"), ("LE", "GT"), ("NE", "EQ"), ("GE", "LT"), ("GT", "LE")];
+    let (of, opposite) = opposites.into_iter().find(|(of, _)| rest.starts_with(of))?;
+    Some(format!("ISETP.{opposite}{}", &rest[of.len()..]))
+}
+
+/// Whether a predicate chose something that is not zero, or zero: that predicate.
+fn chosen(one: &mut Instruction, values: &Values<'_>) {
+    let [to @ Operand::Predicate(_, false), second, a, b, with] = &one.operands.clone()[..] else { return };
+    let is = match one.name.as_str() {
+        "ISETP.NE.U32.AND" | "ISETP.NE.AND" | "ISETP.NE.S32.AND" => true,
+        "ISETP.EQ.U32.AND" | "ISETP.EQ.AND" | "ISETP.EQ.S32.AND" => false,
+        _ => return,
+    };
+    let always = Operand::always(false);
+    let is_zero = zero(Some(b)) || slots::constant(b) == Some(0);
+    if !is_zero || !plain(a) || *second != always || *with != always {
+        return;
+    }
+    let made = values.of(a).and_then(|number| values.made(number));
+    let Some((made, 0)) = made.filter(|(made, _)| made.name == "SEL" && made.written == 1) else { return };
+    let [x, y, by] = made.numbers.as_slice() else { return };
+    let bits = |slot: usize, numbers: &[Number]| match numbers {
+        [number] => values.is_constant(*number),
+        _ => made.read.get(slot).and_then(slots::constant),
+    };
+    let (Some(x), Some(y), [_]) = (bits(0, x), bits(1, y), by.as_slice()) else { return };
+    let is = match (x != 0, y != 0) {
+        (true, false) => is,
+        (false, true) => !is,
+        _ => return,
+    };
+    if !values.is_here(made) {
+        // Until here a general register holds it, as predicates are few: it is compared again.
+        let (Operand::Predicate(_, not), Some((compared, 0))) = (&made.read[2], values.made(by[0])) else {
+            return;
+        };
+        let is_whole =
+            compared.written == 1 && compared.read.get(2) == Some(&always) && compared.read.len() == 3;
+        let name = comparison(&compared.name, *not == is).filter(|_| is_whole);
+        if let (Some(name), Some(read)) = (name, again(compared, 2, values)) {
+            one.name = format!("{name}.AND");
+            one.operands.splice(2..4, read);
+        }
+        return;
+    }
+    let Some(Operand::Predicate(from, not)) = values.again(&made.read[2], by) else { return };
+    "PLOP3.LUT".clone_into(&mut one.name);
+    let from = Operand::Predicate(from, not == is);
+    one.operands = vec![to.clone(), second.clone(), from, always.clone(), always];
+    one.operands.extend([Operand::number(0xf0), Operand::number(0)]);
 }
 
 /// The carry that the upper half of a sum takes, and the lower half.

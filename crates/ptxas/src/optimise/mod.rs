@@ -1,6 +1,7 @@
 //! What is done for speed between selection and allocation, above the lowest level. Selection copies freely and computes everything
 //! where it is needed, because of this.
 
+mod again;
 mod balance;
 mod branches;
 mod converge;
@@ -13,6 +14,7 @@ mod needed;
 mod order;
 mod predicate;
 mod pressure;
+mod rename;
 mod sink;
 mod slots;
 mod values;
@@ -21,7 +23,7 @@ mod waits;
 use crate::code::{Code, Line, Operand};
 use graph::Flow;
 use values::Stage;
-pub(crate) use waits::may_wait;
+pub(crate) use waits::{Waits, waits};
 
 /// Takes out copies and what nobody reads, and no more.
 pub(crate) fn tidy(code: &mut Code) {
@@ -38,11 +40,9 @@ pub(crate) fn without_stack(code: &mut Code) {
 
 /// Makes a kernel's code faster. `waits`: a thread may wait for what others do.
 pub(crate) fn optimise(code: &mut Code, waits: bool) {
-    if !waits {
-        // Nobody needs a turn for the others to go on.
-        without(code, "YIELD");
-    }
+    branches::lay_out(code);
     predicate::predicate(code);
+    rename::rename(code);
     for stage in [Stage::Copies, Stage::Fusing, Stage::Fusing] {
         let flow = Flow::new(code);
         values::number(code, &flow, stage);
@@ -52,24 +52,19 @@ pub(crate) fn optimise(code: &mut Code, waits: bool) {
     join::join(code);
     values::number(code, &Flow::new(code), Stage::Copies);
     predicate::predicate(code);
+    branches::lay_out(code);
     if !waits {
-        branches::straighten(code);
-        let meets = code
-            .lines
-            .iter()
-            .any(|line| matches!(line, Line::Instruction(one) if one.name.contains("COLLECTIVE")));
-        if converge::converge(code) && !meets {
-            without(code, "WARPSYNC.ALL");
-        }
+        converge::converge(code);
+        branches::without_unnamed(code);
     }
+    rename::rename(code);
+    values::number(code, &Flow::new(code), Stage::Copies);
+    narrow::narrow(code);
     sink::sink(code);
     merge::merge(code);
+    again::compare_again(code);
     balance::balance(code);
     order::order(code);
-}
-
-fn without(code: &mut Code, name: &str) {
-    code.lines.retain(|line| !matches!(line, Line::Instruction(one) if one.name == name));
 }
 
 #[cfg(test)]
@@ -190,5 +185,88 @@ mod tests {
         optimise(&mut code, false);
         // One address; both loads before both stores, which are to another space.
         assert_eq!(names(&code), ["IMAD.WIDE.U32", "LDG.E", "LDG.E", "STS", "STS"]);
+    }
+
+    fn branch(code: &mut Code, guard: Option<(Reg, bool)>, to: crate::code::Label) {
+        code.push(guard, "BRA", vec![], vec![Operand::Target(to)]);
+    }
+
+    #[test]
+    fn a_loop_begins_where_it_is_entered() {
+        let mut code = Code::default();
+        let [at] = registers(&mut code, 1);
+        let [body, entry, end] = [(); 3].map(|()| code.label());
+        let again = code.register(Class::Predicate, false);
+        branch(&mut code, None, entry);
+        code.place(body);
+        code.push(None, "STS", vec![], vec![Operand::address(at), Operand::zero()]);
+        let written = vec![Operand::Predicate(again, false), Operand::always(false)];
+        let read = vec![Operand::low(at), Operand::zero(), Operand::always(false)];
+        code.push(None, "ISETP.NE.U32.AND", written, read);
+        branch(&mut code, Some((again, true)), end);
+        code.place(entry);
+        code.push(None, "LDS", vec![Operand::low(at)], vec![Operand::address(at)]);
+        branch(&mut code, None, body);
+        code.place(end);
+        code.push(None, "EXIT", vec![], vec![]);
+        super::branches::lay_out(&mut code);
+        // One block, and one branch back to its first line.
+        assert_eq!(names(&code), ["LDS", "STS", "ISETP.NE.U32.AND", "BRA", "EXIT"]);
+        assert_eq!(instructions(&code)[3].guard, Some((again, false)));
+        assert_eq!(instructions(&code)[3].operands, [Operand::Target(entry)]);
+    }
+
+    /// A shuffle of the lanes of a mask.
+    fn shuffle(code: &mut Code, mask: u32) {
+        let [value, own, to] = registers(code, 1);
+        let behind = code.label();
+        code.push(None, "LDS", vec![Operand::low(value)], vec![Operand::Text("[0x400]".to_owned())]);
+        mov(code, Operand::low(own), Operand::number(mask));
+        code.push(None, "WARPSYNC.COLLECTIVE", vec![], vec![Operand::low(own), Operand::Target(behind)]);
+        let read = vec![Operand::low(value), Operand::number(1), Operand::number(0x1f)];
+        code.push(None, "SHFL.BFLY", vec![Operand::always(false), Operand::low(to)], read);
+        code.push(None, "ENDCOLLECTIVE", vec![], vec![]);
+        code.place(behind);
+        store(code, to, to);
+        code.push(None, "EXIT", vec![], vec![]);
+    }
+
+    #[test]
+    fn lanes_that_are_not_apart_need_not_meet() {
+        for (mask, waits, meets) in [(u32::MAX, false, false), (u32::MAX, true, true), (0xffff, false, true)]
+        {
+            let mut code = Code::default();
+            shuffle(&mut code, mask);
+            optimise(&mut code, waits);
+            assert_eq!(names(&code).contains(&"WARPSYNC.COLLECTIVE"), meets, "{mask:#x} {waits}");
+            assert_eq!(names(&code).contains(&"ENDCOLLECTIVE"), meets);
+        }
+    }
+
+    #[test]
+    fn comparisons_are_made_again_where_predicates_are_few() {
+        let mut code = Code::default();
+        let [tid] = registers(&mut code, 1);
+        code.push(None, "S2R", vec![Operand::low(tid)], vec![Operand::Text("SR_TID.X".to_owned())]);
+        let flags = [(); 9].map(|()| code.register(Class::Predicate, false));
+        for (bound, flag) in (1..).zip(flags) {
+            let written = vec![Operand::Predicate(flag, false), Operand::always(false)];
+            let read = vec![Operand::low(tid), Operand::number(bound), Operand::always(false)];
+            code.push(None, "ISETP.LT.U32.AND", written, read);
+        }
+        for flag in flags {
+            let read = vec![Operand::address(tid), Operand::low(tid)];
+            code.push(Some((flag, false)), "STS", vec![], read);
+        }
+        super::again::compare_again(&mut code);
+        let compared = names(&code).iter().filter(|name| name.starts_with("ISETP")).count();
+        assert_eq!(compared, 12);
+        // Each store still asks for its own bound.
+        let all = instructions(&code);
+        for (bound, store) in (1..).zip(all.iter().filter(|one| one.name == "STS")) {
+            let Some((flag, false)) = store.guard else { panic!("{store:?}") };
+            let made = all.iter().find(|one| one.operands[0] == Operand::Predicate(flag, false));
+            assert_eq!(made.map(|one| &one.operands[3]), Some(&Operand::number(bound)));
+        }
     }
 }

@@ -65,9 +65,9 @@ fn without_unread(
             one.operands.remove(1);
             one.written = 1;
         }
-        "ISETP" | "FSETP" | "DSETP" | "HSETP2" | "PLOP3" => {
+        "ISETP" | "FSETP" | "DSETP" | "HSETP2" | "PLOP3" | "SHFL" => {
             for operand in &mut one.operands[..one.written] {
-                if !is_read(operand) {
+                if matches!(operand, Operand::Predicate(..)) && !is_read(operand) {
                     *operand = Operand::always(false);
                 }
             }

@@ -29,6 +29,8 @@ const OTHERS: u32 = RESERVED + 2;
 const WAVE: u32 = 32;
 /// Warps of a scheduler that share its time, at most: grids seldom fill a device, nor do all warps wait at different places.
 const USUAL: u32 = 4;
+/// Cycles until an `mbarrier` has answered.
+const TOLD: u32 = 24;
 /// Schedulers of an SM.
 const SCHEDULERS: u32 = 4;
 /// The same of predicates.
@@ -60,7 +62,7 @@ pub(crate) fn order(code: &mut Code) {
         let mut end = block.lines.end;
         while end > block.lines.start {
             let movable =
-                |at: usize| matches!(&code.lines[at], Line::Instruction(one) if weight(one).is_some());
+                |at: usize| matches!(&code.lines[at], Line::Instruction(one) if cycles_of(one).is_some());
             let mut start = end;
             while start > block.lines.start && end - start < MOST && movable(start - 1) {
                 start -= 1;
@@ -111,6 +113,18 @@ enum Space {
     Any,
 }
 
+/// Cycles until the result of an instruction that may change places with others. What is done to an `mbarrier` keeps its place among
+/// accesses to memory, and is passed by what computes registers.
+fn cycles_of(one: &Instruction) -> Option<u32> {
+    let Weight(cycles) = match latency(one) {
+        Latency::Variable { result } if one.name.starts_with("SYNCS.") => {
+            Weight(if result { TOLD } else { 1 })
+        }
+        _ => weight(one)?,
+    };
+    Some(cycles)
+}
+
 fn access(one: &Instruction) -> Option<(Space, bool)> {
     Some(match one.name.split('.').next()? {
         // What is constant nobody writes.
@@ -122,7 +136,7 @@ fn access(one: &Instruction) -> Option<(Space, bool)> {
         "LDL" => (Space::Local, false),
         "STL" => (Space::Local, true),
         "LD" => (Space::Any, false),
-        "ST" => (Space::Any, true),
+        "ST" | "SYNCS" => (Space::Any, true),
         _ => return None,
     })
 }
@@ -157,7 +171,7 @@ impl Region {
         let (mut weights, mut guards) = (vec![1; count], vec![1; count]);
         for index in 0..count {
             let Line::Instruction(one) = &code.lines[lines.start + index] else { continue };
-            weights[index] = weight(one).map_or(1, |Weight(cycles)| cycles);
+            weights[index] = cycles_of(one).unwrap_or(1);
             guards[index] = match latency(one) {
                 Latency::Fixed(pipe) => guard_cycles(pipe),
                 Latency::Variable { .. }
@@ -194,6 +208,8 @@ impl Region {
             }
             if let Some((space, store)) = access(one) {
                 let place = one.operands[one.written..].iter().find_map(|it| match *it {
+                    // Beside its object it is about what was accessed before.
+                    Operand::Address { .. } if one.name.starts_with("SYNCS.") => None,
                     Operand::Address { reg, offset, .. } => {
                         let unit = units.first[reg.0 as usize];
                         Some(((unit, versions.get(&unit).copied().unwrap_or(0)), offset, bytes(&one.name)))

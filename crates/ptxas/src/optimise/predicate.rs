@@ -18,6 +18,7 @@ pub(crate) fn predicate(code: &mut Code) {
         if !skips(code) {
             return;
         }
+        super::branches::without_unnamed(code);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::graph::{Flow, Loop};
 use super::slots;
 use crate::code::{Code, Instruction, Line, Operand, Reg};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Special registers that stay what they are.
 const LASTING: &[&str] = &["SR_TID.X", "SR_TID.Y", "SR_TID.Z", "SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z"];
@@ -47,7 +47,7 @@ pub(crate) fn sink(code: &mut Code) {
         }
     }
     let mut lines = Vec::with_capacity(code.lines.len());
-    let gone: Vec<usize> = moved.values().flatten().copied().collect();
+    let gone: HashSet<usize> = moved.values().flatten().copied().collect();
     for (at, line) in code.lines.iter().enumerate() {
         let mut before = moved.get(&at).cloned().unwrap_or_default();
         before.sort_unstable();

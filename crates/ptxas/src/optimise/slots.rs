@@ -28,9 +28,13 @@ fn slots(one: &Instruction) -> Option<(Spelling, &'static [usize])> {
         "LOP3" | "SEL" | "SHF" | "PRMT" => (Unsigned, &[1]),
         "FFMA" => (Float, &[1, 2]),
         "FADD" | "FMUL" | "FSETP" => (Float, &[1]),
+        "SHFL" => (Unsigned, &[1, 2]),
         _ => return None,
     })
 }
+
+/// The constants that a shuffle has bits for: none in place of the value, a lane, a mask with a bound.
+const SHUFFLED: [u32; 3] = [0, 1 << 5, 1 << 13];
 
 /// Whether a source is a register, or one that is always zero or true.
 fn is_register(operand: &Operand) -> bool {
@@ -53,7 +57,8 @@ pub(crate) fn fixed(one: &Instruction, index: usize, bits: u32) -> Option<Operan
     let alone = (0..3.min(one.operands.len() - one.written))
         .filter(|&at| at != slot)
         .all(|at| is_register(&one.operands[one.written + at]));
-    if !alone {
+    let is_shuffle = one.name.starts_with("SHFL.");
+    if !alone && !is_shuffle || is_shuffle && bits >= SHUFFLED[slot.min(2)] {
         return None;
     }
     if !constants.contains(&slot) {
@@ -96,6 +101,26 @@ pub(crate) fn bank(operand: &Operand) -> Option<u32> {
     let Operand::Text(text) = operand else { return None };
     let digits = text.strip_prefix("c[0x0][0x")?.strip_suffix(']')?;
     u32::from_str_radix(digits, 16).ok()
+}
+
+/// What a predicate is a copy of, if an instruction makes nothing else.
+pub(crate) fn copied_predicate(one: &Instruction) -> Option<&Operand> {
+    match one.operands.as_slice() {
+        [Operand::Predicate(_, false), second, from @ Operand::Predicate(..), rest @ ..]
+            if one.name == "PLOP3.LUT"
+                && one.written == 2
+                && *second == Operand::always(false)
+                && is_copy_table(rest) =>
+        {
+            Some(from)
+        }
+        _ => None,
+    }
+}
+
+/// Whether the second source of `PLOP3` and what stands behind it let the first one pass.
+pub(crate) fn is_copy_table(rest: &[Operand]) -> bool {
+    matches!(rest, [_, _, table, last] if constant(table) == Some(0xf0) && constant(last) == Some(0))
 }
 
 /// Lets the first two sources change places, where the result stays the same.

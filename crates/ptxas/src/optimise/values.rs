@@ -253,6 +253,11 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// Whether an instruction stands in the block that is being visited.
+    pub(crate) fn is_here(&self, made: &Made) -> bool {
+        self.flow.blocks[self.block].lines.contains(&made.line)
+    }
+
     /// The numbers of an operand's parts, if all are known.
     pub(crate) fn numbers(&self, operand: &Operand) -> Option<Vec<Number>> {
         self.units.of(operand).map(|unit| self.now(unit)).collect()
@@ -327,10 +332,9 @@ impl<'a> Values<'a> {
     /// Lets an instruction read what came first.
     fn improve(&mut self, one: &mut Instruction) {
         if let Some((reg, not)) = one.guard
-            && let Some(number) = self.now(self.units.first[reg.0 as usize])
-            && let Some((first, _)) = self.holder(number)
+            && let Some(guard) = self.better_predicate(reg, not)
         {
-            one.guard = Some((first, not));
+            one.guard = Some(guard);
         }
         // A constant stands second; the register there comes to the front.
         let source = |slot: usize| {
@@ -376,11 +380,24 @@ impl<'a> Values<'a> {
                 Some(Operand::Address { before, reg, width, beside, offset })
             }
             &Operand::Predicate(reg, not) => {
-                let number = self.now(self.units.first[reg.0 as usize])?;
-                Some(Operand::Predicate(self.holder(number)?.0, not))
+                self.better_predicate(reg, not).map(|(reg, not)| Operand::Predicate(reg, not))
             }
             Operand::Target(_) | Operand::Text(_) => None,
         }
+    }
+
+    /// The predicate that came first, or that of which this one is the opposite.
+    fn better_predicate(&self, reg: Reg, not: bool) -> Option<(Reg, bool)> {
+        let number = self.now(self.units.first[reg.0 as usize])?;
+        if let Some((made, _)) = self.made(number)
+            && made.name == "PLOP3.LUT"
+            && let [Operand::Predicate(_, true), rest @ ..] = made.read.as_slice()
+            && slots::is_copy_table(rest)
+            && let Some((first, _)) = self.holder(made.numbers[0][0])
+        {
+            return Some((first, !not));
+        }
+        self.holder(number).map(|(first, _)| (first, not))
     }
 
     /// What an instruction writes gets values of which nothing is known.
@@ -457,6 +474,9 @@ impl<'a> Values<'a> {
 
     /// The values of what only copies: a register, a constant, words of bank 0.
     fn copied(&mut self, one: &Instruction) -> Option<Vec<Number>> {
+        if let Some(Operand::Predicate(from, false)) = slots::copied_predicate(one) {
+            return Some(vec![self.read(self.units.first[from.0 as usize])]);
+        }
         let from = one.operands.last().filter(|_| one.operands.len() == 2 && one.written == 1)?;
         match (one.name.as_str(), from) {
             ("MOV", Operand::General { width: 1, before: "", after: "", .. }) => {
@@ -482,7 +502,7 @@ impl<'a> Values<'a> {
 fn takes_zero(one: &Instruction, index: usize) -> bool {
     let slot = index - one.written;
     match one.name.split('.').next().unwrap_or_default() {
-        "IADD3" | "LOP3" | "SHF" | "SEL" | "ISETP" | "PRMT" | "FFMA" => slot < 3,
+        "IADD3" | "LOP3" | "SHF" | "SEL" | "ISETP" | "PRMT" | "FFMA" | "SHFL" => slot < 3,
         "MOV" | "FADD" | "FMUL" | "FSETP" => slot < 2,
         "IMAD" => slot == 2 && !one.name.starts_with("IMAD.WIDE"),
         "STG" | "STS" | "ST" | "STL" => slot == 1,

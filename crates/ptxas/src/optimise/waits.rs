@@ -1,30 +1,62 @@
-//! Which kernels have threads that wait for what others do.
+//! Which loops of a kernel wait for what other threads do.
 
 use ir::{Cfg, Converged, Function, LaneOrder, Liveness, Ssa, progress::Progress};
 use ptx::module::{FuncId, Module};
 use std::collections::HashSet;
 
-/// Whether a loop of the kernel, or of what it calls, may end by what another thread writes meanwhile. A lane of it must not be held up by
-/// one that comes later.
-pub(crate) fn may_wait(module: &Module, kernel: FuncId) -> bool {
+/// Loops that may end by what another thread writes meanwhile. A lane of such a kernel must not be held up by one that comes later, and
+/// others get their turn in each round of these.
+#[derive(Debug)]
+pub(crate) enum Waits {
+    /// Of something nothing is known.
+    Anywhere,
+    /// Those that begin with these instructions.
+    At(HashSet<(FuncId, u32)>),
+}
+
+impl Waits {
+    /// Whether there is such a loop.
+    pub(crate) fn any(&self) -> bool {
+        match self {
+            Self::Anywhere => true,
+            Self::At(loops) => !loops.is_empty(),
+        }
+    }
+
+    /// Whether one may begin with an instruction.
+    pub(crate) fn at(&self, function: FuncId, instruction: u32) -> bool {
+        match self {
+            Self::Anywhere => true,
+            Self::At(loops) => loops.contains(&(function, instruction)),
+        }
+    }
+}
+
+/// Where the kernel, or what it calls, may wait.
+pub(crate) fn waits(module: &Module, kernel: FuncId) -> Waits {
+    let mut found = HashSet::new();
     let mut seen = HashSet::from([kernel]);
     let mut pending = vec![kernel];
     while let Some(id) = pending.pop() {
         // Of what is not in the module nothing is known.
-        let Some(function) = Function::lower(module, id) else { return true };
+        let Some(function) = Function::lower(module, id) else { return Waits::Anywhere };
         let calls = |op: &ir::Op| matches!(op, ir::Op::CallIndirect(_));
-        if function.instructions.iter().flatten().any(|it| calls(&it.op)) || needs_turns(&function) {
-            return true;
+        if function.instructions.iter().flatten().any(|it| calls(&it.op)) {
+            return Waits::Anywhere;
         }
+        let Some(headers) = headers(&function) else { return Waits::Anywhere };
+        found.extend(headers.into_iter().map(|first| (id, first)));
         pending.extend(function.callees().into_iter().filter(|&it| seen.insert(it)));
     }
-    false
+    Waits::At(found)
 }
 
-fn needs_turns(function: &Function<'_>) -> bool {
+/// The first instructions of a function's loops that wait; none if it is too tangled.
+fn headers(function: &Function<'_>) -> Option<Vec<u32>> {
     let cfg = Cfg::new(function);
     let liveness = Liveness::new(function, &cfg);
-    let Ok(ssa) = Ssa::new(function, cfg, &liveness) else { return true };
+    let ssa = Ssa::new(function, cfg, &liveness).ok()?;
     let facts = Converged::new(&ssa, LaneOrder::Unknown);
-    Progress::new(&ssa, &facts).needs_turns()
+    let spins = Progress::new(&ssa, &facts).spins;
+    Some(spins.iter().map(|spin| ssa.cfg.blocks[spin.header.index()].first).collect())
 }

@@ -20,6 +20,8 @@ const UNITS: &[&str] =
 const LOADS: &[&str] = &["LDG", "LD", "LDS", "LDL", "LDSM"];
 const ATOMICS: &[&str] = &["ATOM", "ATOMG", "ATOMS", "RED", "REDG"];
 const STORES: &[&str] = &["STG", "ST", "STS", "STL"];
+/// What a lane is given by another one. Where lanes meet for it, what they wait for in front and behind keeps its place.
+const SHUFFLE: &str = "SHFL";
 /// Copies by threads, and objects in shared memory. They keep their order among all others.
 const ASIDE: &[&str] = &["LDGSTS", "SYNCS"];
 /// They hold the first scoreboard until the copies before them are done.
@@ -97,6 +99,7 @@ pub(crate) fn latency(one: &Instruction) -> Latency {
         "HMMA" | "IMMA" | "BMMA" => {
             product(one).map_or(Latency::Serial, |cycles| Latency::Fixed(Pipe::Matrices(cycles)))
         }
+        SHUFFLE => Latency::Variable { result: true },
         _ if [UNITS, LOADS].iter().any(|list| list.contains(&head)) => Latency::Variable { result: true },
         _ if ATOMICS.contains(&head) || ASIDE.contains(&head) => {
             let result = one.operands[..one.written].iter().any(|it| it.register().is_some());

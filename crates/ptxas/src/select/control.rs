@@ -18,7 +18,9 @@ impl Select<'_> {
             Op::Bra(op) => {
                 let target = self.label(op.target);
                 // Lanes that others wait for get their turn in a loop.
-                if self.code.is_placed(target) {
+                let function = &self.at.function;
+                let begins = function.body.labels[op.target.index()].target;
+                if self.code.is_placed(target) && self.waits.at(function.id, begins) {
                     self.code.push(None, "YIELD", vec![], vec![]);
                 }
                 self.effect("BRA", vec![], vec![Operand::Target(target)]);

@@ -87,6 +87,8 @@ impl Select<'_> {
     fn initialise_mbarrier(&mut self, op: &i::MbarrierInit) -> Done {
         let at = self.in_shared(&op.addr)?;
         let count = self.word(&op.count)?;
+        // What all lanes write to one object is written once.
+        let is_alike = self.is_alike_address(&op.addr) && self.is_alike(&op.count);
         self.behind_guard(|this| {
             let all = this.constant(MOST_ARRIVALS);
             let left = Operand::low(this.add(all, count.signed("-")));
@@ -94,11 +96,18 @@ impl Select<'_> {
                 Operand::low(this.one("SHF.L.U32", vec![left.clone(), Operand::number(by), Operand::zero()]))
             };
             let (low, high) = (shifted(this, 1), shifted(this, PENDING_AT));
-            this.for_each_lane(&[(8, low), (9, high), (10, Operand::low(at))], |this| {
+            let act = |this: &mut Self| {
                 let text = |text: &str| Operand::Text(text.to_owned());
                 this.code.push(None, "FENCE.VIEW.ASYNC.S", vec![], vec![]);
                 this.code.push(None, "SYNCS.EXCH.64", vec![text("URZ")], vec![text("[UR10]"), text("UR8")]);
-            });
+            };
+            let values = [(8, low), (9, high), (10, Operand::low(at))];
+            if is_alike {
+                this.in_uniform(&values);
+                act(this);
+            } else {
+                this.for_each_lane(&values, act);
+            }
             Ok(())
         })
     }

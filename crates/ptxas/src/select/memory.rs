@@ -512,6 +512,8 @@ impl Select<'_> {
                 self.membar("SC", op.scope);
                 Ok(())
             }
+            // Of objects that are new, ptxas makes no instruction: the unit has them in its order.
+            Op::Fence(op) if op.mbarrier_init => Ok(()),
             // What one is restricted to it may exceed.
             Op::Fence(op) => {
                 self.membar(if op.order == Order::Sc { "SC" } else { "ALL" }, op.scope);

@@ -39,6 +39,7 @@ mod wmma;
 
 use crate::code::{Class, Code, Label, Operand, Reg};
 use crate::layout::Layout;
+use crate::optimise::Waits;
 use crate::unroll::{self, Unrolled};
 use debug_info::Origin;
 use ir::operand::{Def, Predicate, Value};
@@ -78,6 +79,8 @@ pub(crate) struct Select<'a> {
     refused: Vec<Diagnostic>,
     /// PTX's predicates live in general registers, as there are more than seven.
     spread: bool,
+    /// The loops in which others get their turn.
+    waits: &'a Waits,
     /// Loops may be unrolled; whether some were.
     unrolls: bool,
     has_unrolled: bool,
@@ -110,6 +113,10 @@ struct Function<'a> {
     carry: Option<Reg>,
     /// Loops that are unrolled, by their first instruction.
     unrolled: HashMap<u32, Rc<Unrolled>>,
+    /// The instruction that is being selected.
+    index: u32,
+    /// Which values lanes have alike, once somebody has asked.
+    shapes: Option<Rc<ir::Shapes>>,
 }
 
 impl<'a> Function<'a> {
@@ -122,6 +129,8 @@ impl<'a> Function<'a> {
             end,
             carry: None,
             unrolled: HashMap::new(),
+            index: 0,
+            shapes: None,
         }
     }
 }
@@ -141,11 +150,13 @@ pub(crate) struct Selected {
 
 /// What may be done otherwise.
 #[derive(Clone, Copy)]
-pub(crate) struct Choices {
+pub(crate) struct Choices<'a> {
     /// PTX's predicates live in general registers.
     pub(crate) spread: bool,
     /// Loops are unrolled.
     pub(crate) unrolls: bool,
+    /// The loops in which others get their turn.
+    pub(crate) waits: &'a Waits,
 }
 
 /// Selects a kernel.
@@ -153,7 +164,7 @@ pub(crate) fn select<'a>(
     module: &'a Module,
     layout: &'a Layout,
     id: FuncId,
-    Choices { spread, unrolls }: Choices,
+    Choices { spread, unrolls, waits }: Choices<'a>,
 ) -> Result<Selected, Vec<Diagnostic>> {
     let Some(function) = ir::Function::lower(module, id) else {
         return Err(vec![]);
@@ -168,6 +179,7 @@ pub(crate) fn select<'a>(
         refused,
         spread,
         unrolls,
+        waits,
         has_unrolled: false,
         guard: None,
         routines: Routines::default(),
@@ -263,6 +275,7 @@ impl<'a> Select<'a> {
     fn instruction_at(&mut self, index: u32) {
         let function = Rc::clone(&self.at.function);
         self.code.is_for(Some(Origin { function: function.id, instruction: index }));
+        self.at.index = index;
         let opcode = self.module.opcode(&function.body.instructions[index as usize]);
         self.apart = opcode.data().mnemonic == Mnemonic::Barrier;
         let selected = match &function.instructions[index as usize] {

@@ -5,16 +5,13 @@ use super::{Done, Select};
 use crate::code::{Class, Operand, Reg};
 use ir::Op;
 use ir::instruction::{self as i, SuqQuery, TxqQuery};
-use ir::operand::{Def, Space, Value};
-use ptx::module::{AddressBase, RegId};
-use ptx::types::{ScalarType, StateSpace};
+use ir::operand::{Def, Value};
+use ptx::types::ScalarType;
 
 /// The uniform register that has the handle.
 pub(super) const HANDLE: &str = "UR6";
 /// The one beside it would have a sampler, which a texture's handle names itself.
 const SAMPLER: &str = "UR7";
-/// Copies that are followed to where a handle comes from.
-const MOST_COPIES: usize = 8;
 
 impl Select<'_> {
     pub(super) fn objects(&mut self, op: &Op) -> Option<Done> {
@@ -67,37 +64,6 @@ impl Select<'_> {
     /// Registers for the results of such an instruction.
     pub(super) fn results_of_object(&mut self, width: u8) -> Reg {
         self.code.register(Class::General(width), false)
-    }
-
-    /// Whether all lanes have one value: a constant, or a parameter of the kernel.
-    fn is_alike(&self, value: &Value) -> bool {
-        let mut value = *value;
-        for _ in 0..MOST_COPIES {
-            let Value::Register(register) = value else { return matches!(value, Value::Constant(_)) };
-            match self.only_definition(register) {
-                Some(Op::Mov(i::Mov { a, .. })) => value = *a,
-                Some(Op::Ld(load)) => {
-                    let AddressBase::Variable(id) = load.a.base else { return false };
-                    let is_parameter = matches!(load.a.space, Space::Param | Space::ParamEntry);
-                    return is_parameter && self.module.variables[id.index()].space == StateSpace::ParamEntry;
-                }
-                _ => return false,
-            }
-        }
-        false
-    }
-
-    /// The only instruction that writes a register, if it has no guard.
-    fn only_definition(&self, register: RegId) -> Option<&Op> {
-        let writes = |instruction: &&ir::Instruction| {
-            let mut found = false;
-            instruction
-                .registers(&mut |written, access| found |= written == register && access != ir::Access::Read);
-            found
-        };
-        let mut all = self.at.function.instructions.iter().flatten().filter(writes);
-        let only = all.next().filter(|only| only.guard.is_none())?;
-        all.next().is_none().then_some(&only.op)
     }
 
     fn texture_query(&mut self, op: &i::Txq) -> Done {

@@ -56,7 +56,6 @@ impl Select<'_> {
         self.is_for_branch(of);
         let again = self.again(of)?;
         let enough = self.enough(bound, group, false, Some(again))?;
-        self.code.push(None, "YIELD", vec![], vec![]);
         self.branch(Some((enough, false)), groups);
         self.branch(Some((again.0, !again.1)), end);
         self.code.place(one);
@@ -79,7 +78,6 @@ impl Select<'_> {
 
     fn go_back(&mut self, of: &Unrolled, top: Label) -> Done {
         let again = self.again(of)?;
-        self.code.push(None, "YIELD", vec![], vec![]);
         self.branch(Some(again), top);
         Ok(())
     }

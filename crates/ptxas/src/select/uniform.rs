@@ -3,8 +3,35 @@
 
 use super::Select;
 use crate::code::{Operand, Reg};
+use ir::operand::{Address, Value};
+use ir::{Cfg, LaneOrder, Shape, Shapes};
+use ptx::module::AddressBase;
+use std::rc::Rc;
+
+/// Lanes of a warp.
+const WARP: u32 = 32;
 
 impl Select<'_> {
+    /// Whether all lanes of a warp have one value, whenever they come to the instruction that is being selected.
+    pub(super) fn is_alike(&mut self, value: &Value) -> bool {
+        let Value::Register(register) = *value else { return matches!(value, Value::Constant(_)) };
+        let function = Rc::clone(&self.at.function);
+        let shapes = self.at.shapes.get_or_insert_with(|| {
+            let cfg = Cfg::new(&function);
+            Rc::new(Shapes::new(&function, &cfg, LaneOrder::Unknown))
+        });
+        let (shape, lanes) = shapes.at(self.at.index, register);
+        lanes == WARP && matches!(shape, Shape::Invariant | Shape::Affine { stride: 0 })
+    }
+
+    /// The same of an address in shared memory.
+    pub(super) fn is_alike_address(&mut self, address: &Address) -> bool {
+        match address.base {
+            AddressBase::Register(register) => self.is_alike(&Value::Register(register)),
+            AddressBase::Variable(_) | AddressBase::Absolute => true,
+        }
+    }
+
     /// Code for one active lane after another: `act` is told the predicate that holds in the one whose turn it is. Nothing may
     /// stand in front that the active lanes do not execute together.
     pub(super) fn one_by_one(&mut self, act: impl FnOnce(&mut Self, Reg)) {
