@@ -57,20 +57,16 @@ impl Phase {
         self.accesses.iter().any(|access| access.may_fail)
     }
 
-    /// Rows that would read, at other places, some of what they have written in a phase before.
-    fn rows_that_stall(&self, before: &Self) -> usize {
-        let row = |accesses: &[Access], writes: bool, row: usize| {
-            let known =
-                accesses.iter().filter(|access| access.memory == Memory::Shared && access.writes == writes);
-            known.filter_map(|access| access.rows[row].clone()).collect::<Vec<_>>()
-        };
-        let rows = self.accesses.first().map_or(0, |access| access.rows.len());
-        let stalls = |&at: &usize| {
-            let (reads, written) = (row(&self.accesses, false, at), row(&before.accesses, true, at));
-            let overlap = |a: &Range<i64>, b: &Range<i64>| a.start < b.end && b.start < a.end;
-            reads.iter().any(|read| written.iter().any(|written| read != written && overlap(read, written)))
-        };
-        (0..rows).filter(stalls).count()
+    /// Whether a row would read, at another place, some of what it has written in a phase before.
+    fn stalls(&self, before: &Self, row: usize) -> bool {
+        let reads = self.accesses.iter().filter(|access| access.memory == Memory::Shared && !access.writes);
+        let mut pairs = reads.flat_map(|read| before.accesses.iter().map(move |written| (read, written)));
+        pairs.any(|(read, written)| {
+            written.memory == Memory::Shared
+                && written.writes
+                && read.rows[row] != written.rows[row]
+                && overlap(&read.rows[row], &written.rows[row])
+        })
     }
 
     /// Whether it writes what the host can see.
@@ -139,7 +135,9 @@ impl Phases {
         let stays = |at: u32| {
             let (behind, mut before) =
                 (&phases[&Some(at)], phases.values().filter(|phase| phase.ends.contains(&at)));
-            before.any(|before| 2 * behind.rows_that_stall(before) > knows.count())
+            before.any(|before| {
+                2 * (0..knows.count()).filter(|&row| behind.stalls(before, row)).count() > knows.count()
+            })
         };
         let met = knows.met_by_all(&barriers);
         let mut candidates: Vec<(usize, u32)> = barriers
@@ -247,10 +245,15 @@ impl Access {
                 Way::Up => early + 1..rows,
                 Way::Down => 0..early,
             };
-            let Some(behind) = &behind.rows[early] else { return false };
-            self.rows[late].iter().flatten().any(|own| own.start < behind.end && behind.start < own.end)
+            let behind = &behind.rows[early];
+            self.rows[late].iter().any(|own| overlap(own, behind))
         })
     }
+}
+
+/// Whether there are bytes that two rows may both access.
+fn overlap(a: &Option<Range<i64>>, b: &Option<Range<i64>>) -> bool {
+    a.as_ref().zip(b.as_ref()).is_some_and(|(a, b)| a.start < b.end && b.start < a.end)
 }
 
 impl Knowledge<'_> {

@@ -179,13 +179,6 @@ impl Operand {
         }
     }
 
-    /// Names one register in place of another.
-    pub(crate) fn exchange(&mut self, old: Reg, new: Reg) {
-        if let Some(reg) = self.register_mut().filter(|reg| **reg == old) {
-            *reg = new;
-        }
-    }
-
     /// Names those parts of another register that begin at its first.
     pub(crate) fn rename(&mut self, to: Reg) {
         if let Some(reg) = self.register_mut() {
@@ -245,6 +238,15 @@ pub struct Instruction {
     pub origin: Option<Origin>,
     /// It moves a register to the frame or back, as there are too few.
     pub spills: bool,
+}
+
+impl Instruction {
+    /// Names one register in place of another, wherever it stands.
+    pub(crate) fn exchange(&mut self, old: Reg, new: Reg) {
+        let operands = self.operands.iter_mut().filter_map(Operand::register_mut);
+        let guard = self.guard.as_mut().map(|(reg, _)| reg);
+        operands.chain(guard).filter(|reg| **reg == old).for_each(|reg| *reg = new);
+    }
 }
 
 /// A line of code.

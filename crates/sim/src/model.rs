@@ -86,13 +86,12 @@ fn execute(
     let l1 = l1(of, occupancy.shared * at_once);
     let threads = threads.get().min(of.sms as usize);
     let order = placement::order(of.sms as usize, &device.order);
-    let gpcs = (of.sms / of.group).max(1) as usize;
-    let group = |number| {
-        let at = order.iter().position(|&it| it == number).unwrap_or(0);
-        (at / of.group as usize).min(gpcs - 1)
-    };
+    let mut groups = vec![0; order.len()];
+    for (at, &number) in order.iter().enumerate() {
+        groups[number] = placement::gpc(at, of.group as usize, order.len());
+    }
     let sm = |number: usize| {
-        Mutex::new(Sm::new(number as u32, group(number), &kernel, occupancy.ctas as usize, l1))
+        Mutex::new(Sm::new(number as u32, groups[number], &kernel, occupancy.ctas as usize, l1))
     };
     let sms = Sms {
         kernel: &kernel,
@@ -103,7 +102,7 @@ fn execute(
         tallies: (0..threads).map(|_| Mutex::new(Tally::new(code.len()))).collect(),
     };
     let mut run = Run::new(&sms, executed);
-    run.first_wave(occupancy.ctas);
+    run.first_wave(&order, occupancy.ctas);
     let cycles = crew::with(threads, &|thread| sms.advance(thread), |crew| run.finish(crew, launch.budget))?;
     let Run { spans, active, .. } = run;
     let mut all = Tally::new(code.len());
@@ -239,11 +238,10 @@ impl<'a> Run<'a> {
         self.busy[number].get_or_insert(begins);
     }
 
-    fn first_wave(&mut self, places: u64) {
+    fn first_wave(&mut self, order: &[usize], places: u64) {
         let (all, device) = (&self.sms.all, self.sms.kernel.device);
         let count = self.last.min(all.len() as u64 * places) as usize;
-        let order = placement::order(all.len(), &device.order);
-        let first = placement::first(&order, device.parameters.group as usize, count.min(all.len()));
+        let first = placement::first(order, device.parameters.group as usize, count.min(all.len()));
         for number in 0..count {
             let at = first[number % first.len()];
             self.begin(at, &mut lock(&all[at]), number / first.len(), device.parameters.launch);

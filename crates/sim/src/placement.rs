@@ -61,16 +61,21 @@ pub(crate) fn order(sms: usize, listed: &[usize]) -> Vec<usize> {
     if is_of_all { listed.to_vec() } else { (0..sms).collect() }
 }
 
+/// The GPC of the SM at a place in that order, of which each has so many; the last one has the rest, too.
+pub(crate) fn gpc(at: usize, sms_of_gpc: usize, sms: usize) -> usize {
+    (at / sms_of_gpc).min((sms / sms_of_gpc).max(1) - 1)
+}
+
 /// The SMs that so many CTAs go to where there are fewer than SMs, in the order of all SMs: those of a GPC's first half, one of each pair
 /// before any second one; then of all GPCs in turn, again one of each pair before any second one.
 pub(crate) fn first(order: &[usize], gpc: usize, ctas: usize) -> Vec<usize> {
     let gpc = gpc.max(2);
-    let (lead, last) = (gpc / 2, (order.len() / gpc).max(1) - 1);
-    let mut taken = vec![[0; 2]; last + 1];
+    let lead = gpc / 2;
+    let mut taken = vec![[0; 2]; order.len().div_ceil(gpc).max(1)];
     let mut turns: Vec<(bool, usize, usize, usize)> = (0..order.len())
         .map(|at| {
-            let (of_pair, number) = (at % 2, (at / gpc).min(last));
-            let turn = &mut taken[number][of_pair];
+            let of_pair = at % 2;
+            let turn = &mut taken[self::gpc(at, gpc, order.len())][of_pair];
             if at >= lead {
                 *turn += 1;
             }

@@ -99,8 +99,7 @@ fn spread_out(
         known.insert(new, again.clone());
         for line in &mut body[place..] {
             let Line::Instruction(one) = line else { continue };
-            one.guard = one.guard.map(|(reg, not)| (if reg == old { new } else { reg }, not));
-            one.operands.iter_mut().for_each(|operand| operand.exchange(old, new));
+            one.exchange(old, new);
         }
         body.insert(place, Line::Instruction(again));
     }

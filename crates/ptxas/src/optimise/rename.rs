@@ -59,8 +59,7 @@ pub(crate) fn rename(code: &mut Code) {
         let new = code.register(info.class, info.temporary);
         for at in lines {
             let Line::Instruction(one) = &mut code.lines[at] else { continue };
-            one.guard = one.guard.map(|(reg, not)| (if reg == old { new } else { reg }, not));
-            one.operands.iter_mut().for_each(|operand| operand.exchange(old, new));
+            one.exchange(old, new);
         }
     }
 }
