@@ -33,6 +33,8 @@ pub(crate) struct Context {
     pub(crate) poll: Poll,
     /// [`crate::special::FUNCTIONS`].
     pub(crate) special: *const crate::special::Function,
+    /// [`crate::scattered::FUNCTIONS`].
+    pub(crate) scattered: *const crate::scattered::Access,
     /// The host's own.
     pub(crate) host: *mut c_void,
 }

@@ -21,13 +21,15 @@
 //! | `compiler` | all of that, in order |
 //! | `beside` | compiling beside the launches |
 //! | `choice` | which engine, as users say it |
+//! | `special`, `scattered` | what code calls for a row: approximations, elements at places of their own |
 //! | `context`, `sites`, `lists` | what code and host tell each other |
 //! | `windows` | which bytes code may reach without asking |
 //! | `run` | a CTA's rows, from barrier to barrier |
 //!
 //! The machine has CTAs, memory, faults and host threads ([`machine::compiled`]); results are those of its interpreter, bit
 //! for bit. What is not compiled is refused by name ([`Refusal`]), kernel by kernel, and interpreted.
-//! The crate calls LLVM and the code that it makes, which needs `unsafe`: in `llvm/`, `code.rs` and `run.rs`, nowhere else.
+//! The crate calls LLVM and the code that it makes, and is called by that, which needs `unsafe`: in `llvm/`, `code.rs`, `context.rs`, `run.rs`, `special.rs` and
+//! `scattered.rs`, nowhere else.
 
 mod beside;
 mod bounds;
@@ -48,6 +50,7 @@ mod llvm;
 mod order;
 mod phases;
 mod run;
+mod scattered;
 mod sites;
 mod special;
 mod waiting;

@@ -197,6 +197,60 @@ fn comparisons_of_thread_numbers() {
     }
 }
 
+/// Elements one behind the other at scattered places: of all sizes, by vectors and one by one in any order, with a store between, under a
+/// guard, by some lanes, in every memory.
+#[test]
+fn scattered_neighbours() {
+    const WORDS: [&str; 6] = [
+        "ld.SPACE.v4.u32 {%r10, %r11, %r12, %r13}, [%rd4];",
+        "ld.SPACE.u32 %r12, [%rd4+8];\nld.SPACE.u32 %r10, [%rd4];\nld.SPACE.u32 %r13, [%rd4+12];\nld.SPACE.u32 %r11, [%rd4+4];",
+        "ld.SPACE.u32 %r10, [%rd4];\nst.SPACE.u32 [%rd4+4], %r10;\nld.SPACE.u32 %r11, [%rd4+4];\nld.SPACE.v2.u32 {%r12, %r13}, [%rd4+8];",
+        "ld.SPACE.v2.u64 {%rd5, %rd6}, [%rd4];\nmov.b64 {%r10, %r11}, %rd5;\nmov.b64 {%r12, %r13}, %rd6;",
+        "ld.SPACE.u32 %r10, [%rd4];\n@%p1 ld.SPACE.u32 %r11, [%rd4+4];\nld.SPACE.u32 %r12, [%rd4+20];\nld.SPACE.u32 %r13, [%rd4+16];",
+        "ld.SPACE.v4.u8 {%s1, %s2, %s3, %s4}, [%rd4];\ncvt.u32.u16 %r10, %s1;\ncvt.u32.u16 %r11, %s4;
+        ld.SPACE.v2.u16 {%s1, %s2}, [%rd4+4];\ncvt.u32.u16 %r12, %s1;\ncvt.u32.u16 %r13, %s2;",
+    ];
+    let sum = "mad.lo.u32 %r6, %r6, 31, %r10;\nmad.lo.u32 %r6, %r6, 31, %r11;\nmad.lo.u32 %r6, %r6, 31, %r12;\nmad.lo.u32 %r6, %r6, 31, %r13;";
+    let of = |space: &str| WORDS.map(|words| words.replace("SPACE", space) + "\n" + sum + "\n").concat();
+    let (global, local) = (of("global"), of("local"));
+    // Threads share places there, which none may write.
+    let reads = WORDS.iter().filter(|words| !words.contains("st."));
+    let shared: String = reads.map(|words| words.replace("SPACE", "shared") + "\n" + sum + "\n").collect();
+    let eight: String = (0..8)
+        .map(|n| format!("ld.global.u32 %r10, [%rd4+{}];\nmad.lo.u32 %r6, %r6, 31, %r10;\n", 4 * (7 - n)))
+        .collect();
+    let doubles: String = (0..4)
+        .map(|n| format!("ld.global.u64 %rd5, [%rd4+{}];\nxor.b64 %rd7, %rd7, %rd5;\n", 8 * n))
+        .collect();
+    let kernel = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64
+        .visible .entry neighbours(.param .u64 in, .param .u64 out) {{
+        .reg .pred %p<5>;\n.reg .b16 %s<5>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<12>;
+        .shared .align 16 .b8 rows[2048];\n.local .align 16 .b8 own[256];
+        ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];
+        mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r6, 1;\nmov.u64 %rd7, 0;
+        mov.u32 %r11, 0;\nmov.u32 %r3, %ntid.x;\nmad.lo.u32 %r3, %r2, %r3, %r1;
+        mul.lo.u32 %r4, %r3, 40503;\nshr.u32 %r4, %r4, 3;\nand.b32 %r4, %r4, 63;
+        setp.gt.u32 %p1, %r4, 20;\nsetp.lt.u32 %p2, %r4, 50;
+        mul.wide.u32 %rd8, %r3, 2048;\nadd.s64 %rd8, %rd8, %rd1;\nmul.wide.u32 %rd3, %r4, 16;\nadd.s64 %rd4, %rd8, %rd3;
+        {global}{eight}{doubles}
+        mul.lo.u32 %r5, %r1, 8;\nmov.u64 %rd9, rows;\nmul.wide.u32 %rd5, %r1, 8;\nadd.s64 %rd9, %rd9, %rd5;\nst.shared.u32 [%rd9], %r6;
+        st.shared.u32 [%rd9+4], %r3;\nbar.sync 0;
+        mov.u64 %rd9, rows;\nadd.s64 %rd4, %rd9, %rd3;
+        @!%p2 bra no_shared;\n{shared}{sum}\nno_shared:
+        mov.u64 %rd9, own;\nst.local.v4.u32 [%rd9], {{%r1, %r2, %r3, %r4}};\nst.local.v4.u32 [%rd9+16], {{%r6, %r2, %r3, %r4}};
+        st.local.v4.u32 [%rd9+32], {{%r1, %r6, %r3, %r4}};\nst.local.v4.u32 [%rd9+48], {{%r1, %r2, %r6, %r4}};
+        and.b32 %r5, %r4, 1;\nmul.wide.u32 %rd3, %r5, 16;\nadd.s64 %rd4, %rd9, %rd3;
+        {local}
+        mul.wide.u32 %rd3, %r3, 16;\nadd.s64 %rd4, %rd2, %rd3;
+        mov.b64 {{%r7, %r8}}, %rd7;\nxor.b32 %r7, %r7, %r8;\nst.global.v2.u32 [%rd4], {{%r6, %r7}};\nret;\n}}"
+    );
+    for threads in [32, 96, 250, 16] {
+        let bytes = 2 * threads as usize;
+        both(&kernel, "neighbours", [2, 1, 1], [threads, 1, 1], &[2048 * bytes, 16 * bytes], &[]);
+    }
+}
+
 /// Addresses by an index that each thread has loaded: with and without a sign, scaled in every way, kept over a barrier and
 /// through a loop that threads leave one by one, and read as numbers.
 #[test]

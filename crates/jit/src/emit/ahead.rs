@@ -10,7 +10,7 @@ use super::window::Tested;
 use machine::memory::SpaceKind;
 
 /// Rounds between a fetch and the access: memory takes some hundred cycles, a round of a row some tens at least.
-const ROUNDS: i64 = 4;
+const ROUNDS: i64 = 2;
 /// Bytes of a line of the host's caches, and how many lines are fetched at most.
 const LINE: u64 = 64;
 const LINES: u64 = 4;

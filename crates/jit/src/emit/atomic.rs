@@ -108,7 +108,8 @@ impl Emitter<'_> {
         };
         let old = match (near, tested) {
             (Some(near), Some(tested)) => {
-                let pointers = self.pointers(&tested, 0);
+                let at = self.scattered(&tested, 0);
+                let pointers = self.pointers(&at);
                 let reach = if place.space == SpaceKind::Shared { Reach::Alone } else { Reach::All };
                 let near = Near { update: near, bits: ty.bits(), reach, has_result: d.0.is_some() };
                 self.update_lanes(near, &pointers, [&b, &c], &active)

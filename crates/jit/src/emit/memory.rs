@@ -22,9 +22,6 @@ use ptx::isa::Order as Strength;
 use ptx::module::{AddressBase, VarId};
 use ptx::types::StateSpace;
 
-/// Bytes that lanes store as a group: see [`Emitter::scatter`].
-const GROUP_BYTES: u32 = 128;
-
 /// Addresses of a row, and the memory that they are in.
 pub(super) struct Place {
     pub(super) space: SpaceKind,
@@ -208,7 +205,7 @@ impl Emitter<'_> {
             [Def(Some(register))] if is_masked && kind == Kind::Vector => self.kept(register, bits),
             _ => None,
         };
-        let otherwise = kept.as_ref().map_or("zeroinitializer", |(_, old)| old);
+        let otherwise = kept.as_ref().map(|(_, old)| old.as_str());
         let mut values = self.load_near(&place, &tested, layout, (bits, count, kind), (&active, otherwise));
         match kept {
             Some((slot, _)) => {
@@ -228,7 +225,7 @@ impl Emitter<'_> {
         tested: &Tested,
         layout: Layout,
         (bits, count, kind): (u32, usize, Kind),
-        (active, otherwise): (&str, &str),
+        (active, otherwise): (&str, Option<&str>),
     ) -> Vec<String> {
         let (width, bytes) = (self.rows.width, bits / 8);
         let element = format!("i{bits}");
@@ -250,7 +247,10 @@ impl Emitter<'_> {
                 let pointer = self.pointer(tested);
                 let total = width as usize * count;
                 let row = match self.guard.is_some() || self.divergence.divergent[self.block] {
-                    true => self.load_part(&pointer, bits, count, layout, (active, otherwise)),
+                    true => {
+                        let otherwise = otherwise.unwrap_or("zeroinitializer");
+                        self.load_part(&pointer, bits, count, layout, (active, otherwise))
+                    }
                     false => {
                         self.text.value(&format!("load <{total} x {element}>, ptr {pointer}, align {bytes}"))
                     }
@@ -273,17 +273,8 @@ impl Emitter<'_> {
                 (0..count).map(pick).collect()
             }
             Layout::Common | Layout::Apart(_) | Layout::Scattered => {
-                let pointers = self.pointers(tested, place.lanes.stride);
-                let (ty, bit) = (self.text.int(bits, Kind::Vector), self.text.int(1, Kind::Vector));
-                let name = format!("llvm.masked.gather.v{width}{element}.v{width}p0");
-                self.intrinsic(&format!("declare {ty} @{name}(<{width} x ptr>, i32, {bit}, {ty})"));
-                let gather = |e: usize| {
-                    let at = self.offset_pointers(&pointers, e as u32 * bytes);
-                    self.text.value(&format!(
-                        "call {ty} @{name}(<{width} x ptr> {at}, i32 {bytes}, {bit} {active}, {ty} {otherwise})"
-                    ))
-                };
-                (0..count).map(gather).collect()
+                let from = (place.offset, place.lanes.stride);
+                self.gather(tested, from, (bits, count), (active, otherwise))
             }
         }
     }
@@ -352,16 +343,6 @@ impl Emitter<'_> {
             "shufflevector <{width} x {element}> {vector}, <{width} x {element}> poison, <{width} x i32> <{}>",
             places.join(", ")
         ))
-    }
-
-    fn offset_pointers(&mut self, pointers: &str, by: u32) -> String {
-        match by {
-            0 => pointers.to_owned(),
-            by => {
-                let width = self.rows.width;
-                self.text.value(&format!("getelementptr i8, <{width} x ptr> {pointers}, i64 {by}"))
-            }
-        }
     }
 
     /// What stands in the kernel's parameters at a constant place.
@@ -491,9 +472,9 @@ impl Emitter<'_> {
                 self.store_row(&values, &pointer, bits, &active, full);
             }
             _ => {
-                let pointers = self.pointers(&tested, place.lanes.stride);
+                let first = self.scattered(&tested, place.lanes.stride);
                 for (e, value) in values.iter().enumerate() {
-                    let at = self.offset_pointers(&pointers, e as u32 * bytes);
+                    let at = self.behind(&first, i64::from(e as u32 * bytes));
                     let value = self.vector(value);
                     self.scatter(&value, &at, bits, all, &active);
                 }
@@ -557,33 +538,6 @@ impl Emitter<'_> {
             length *= 2;
         }
         level.remove(0)
-    }
-
-    /// Stores scattered elements so that where lanes meet, the one wins that wins on a GPU: the text's order is that of
-    /// the lanes, the last one winning, so each group of lanes is turned round.
-    /// Groups are the smaller the more bytes a lane stores.
-    fn scatter(&mut self, value: &str, pointers: &str, bits: u32, all: u32, active: &str) {
-        let width = self.rows.width;
-        let group = if all <= 4 { 32 } else { (GROUP_BYTES / all).max(1) }.min(width);
-        let places: Vec<String> = (0..width).map(|l| format!("i32 {}", l ^ (group - 1))).collect();
-        let places = places.join(", ");
-        let turned = |e: &mut Self, vector: &str, element: &str| {
-            e.text.value(&format!(
-                "shufflevector <{width} x {element}> {vector}, <{width} x {element}> poison, <{width} x i32> <{places}>"
-            ))
-        };
-        let element = format!("i{bits}");
-        let value = turned(self, value, &element);
-        let pointers = turned(self, pointers, "ptr");
-        let mask = turned(self, active, "i1");
-        let name = format!("llvm.masked.scatter.v{width}{element}.v{width}p0");
-        self.intrinsic(&format!(
-            "declare void @{name}(<{width} x {element}>, <{width} x ptr>, i32, <{width} x i1>)"
-        ));
-        self.text.line(&format!(
-            "call void @{name}(<{width} x {element}> {value}, <{width} x ptr> {pointers}, i32 {}, <{width} x i1> {mask})",
-            bits / 8
-        ));
     }
 
     fn store_by_host(&mut self, place: &Place, active: &str, bits: u32, values: &[Lanes]) {

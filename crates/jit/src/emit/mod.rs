@@ -38,6 +38,7 @@ mod integer;
 mod interpret;
 mod logic;
 mod memory;
+mod scattered;
 mod switch;
 #[cfg(test)]
 mod tests;
@@ -85,6 +86,7 @@ pub(crate) mod context {
     pub(crate) const CALL: usize = offset_of!(Context, call);
     pub(crate) const POLL: usize = offset_of!(Context, poll);
     pub(crate) const SPECIAL: usize = offset_of!(Context, special);
+    pub(crate) const SCATTERED: usize = offset_of!(Context, scattered);
 }
 
 /// The text of a kernel, and what it needs.

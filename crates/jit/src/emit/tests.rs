@@ -62,6 +62,12 @@ fn text(how: &str) -> String {
     writer.text.into_inner().unwrap()
 }
 
+/// Whether a text loads scattered elements.
+fn gathers(text: &str) -> bool {
+    let by_function = format!("ptr %ctx, i64 {}\n", super::context::SCATTERED);
+    text.contains("call <32 x i32> @llvm.masked.gather") || text.contains(&by_function)
+}
+
 /// Where a value has zeros in the bits in which lanes differ, `or` and `xor` leave them a step apart.
 #[test]
 fn bits_put_together_are_sums() {
@@ -75,7 +81,7 @@ fn bits_put_together_are_sums() {
         "shl.b32 %r3, %r2, 8; xor.b32 %r3, %r3, %r1;",
     ];
     for how in rows {
-        assert!(!text(how).contains("call <32 x i32> @llvm.masked.gather"), "{how}");
+        assert!(!gathers(&text(how)), "{how}");
     }
     let others = [
         "shl.b32 %r3, %r2, 4; or.b32 %r3, %r3, %r1;",
@@ -85,8 +91,31 @@ fn bits_put_together_are_sums() {
         "add.u32 %r3, %r1, 1; or.b32 %r3, %r3, 64;",
     ];
     for how in others {
-        assert!(text(how).contains("call <32 x i32> @llvm.masked.gather"), "{how}");
+        assert!(gathers(&text(how)), "{how}");
     }
+}
+
+/// Scattered elements that lie one behind the other are loaded as one piece, unless something may write between them.
+#[test]
+fn neighbours_are_loaded_together() {
+    let loads = |how: &str| {
+        let scattered = "mul.lo.u32 %r3, %r1, %r1;\nmul.wide.u32 %rd2, %r3, 16;\nadd.s64 %rd3, %rd1, %rd2;\nmov.u32 %r3, 0;";
+        let text = text(&format!(".reg .b32 %s<9>;\n{scattered}\n{how}"));
+        text.matches(&format!("ptr %ctx, i64 {}\n", super::context::SCATTERED)).count()
+    };
+    let four = |between: &str| {
+        format!(
+            "ld.global.u32 %s1, [%rd3+8];\n{between}\nld.global.u32 %s2, [%rd3];
+            ld.global.u32 %s3, [%rd3+12];\n{between}\nld.global.u32 %s4, [%rd3+4];"
+        )
+    };
+    let [none, pure, writes, orders] =
+        ["", "add.u32 %s1, %s1, 1;", "st.global.u32 [%rd1], %r2;", "membar.gl;"]
+            .map(|between| loads(&four(between)));
+    assert_eq!(none, pure);
+    assert!(writes > none && orders > none, "{none} {writes} {orders}");
+    let vector = loads("ld.global.v4.u32 {%s1, %s2, %s3, %s4}, [%rd3];");
+    assert_eq!(vector, none);
 }
 
 /// Turns of a kernel's rows: one for the start, and one for each barrier at which they wait.

@@ -14,6 +14,7 @@
 use super::Emitter;
 use super::context;
 use super::memory::{Layout, Place};
+use super::scattered::Pieces;
 use super::text::Kind;
 use super::values::Scaled;
 use crate::Refusal;
@@ -46,6 +47,8 @@ pub(crate) struct Stretch {
     /// Accesses with a test, and their windows.
     exits: Vec<u32>,
     window_of: HashMap<u32, u32>,
+    /// Scattered elements that are loaded together.
+    pub(super) pieces: Pieces,
     /// Whether this is the text for where a test has failed.
     is_far: bool,
 }
@@ -58,6 +61,7 @@ impl Stretch {
     /// Takes back what an access has noted whose text is not used.
     pub(super) fn forget(&mut self, index: u32) {
         self.window_of.remove(&index);
+        self.pieces.forget(index);
         // If it was the access that has tested its group, the next one tests it.
         if self.exits.last() == Some(&index) {
             self.exits.pop();
@@ -115,6 +119,8 @@ pub(super) struct Tested {
     pub(super) window: u32,
     pub(super) space: SpaceKind,
     at: At,
+    /// Whether it holds of all accesses of its group.
+    pub(super) is_of_group: bool,
 }
 
 impl Tested {
@@ -133,6 +139,14 @@ enum At {
     Lanes(String),
     /// In 32 bits for each lane: how many times so many bytes behind a pointer.
     Elements { first: String, numbers: String, bytes: i64 },
+}
+
+/// Places of lanes: each by a number, in 32 bits without a sign, of how many times so many bytes, a power of two, it is behind a pointer.
+#[derive(Clone, Debug)]
+pub(super) struct Scattered {
+    pub(super) first: String,
+    pub(super) numbers: String,
+    pub(super) bytes: i64,
 }
 
 impl Emitter<'_> {
@@ -181,7 +195,10 @@ impl Emitter<'_> {
                 let Group { low, end, align, ref tested, .. } = self.stretch.groups[group];
                 let (tested, is_known) = match tested {
                     Some(tested) => (tested.clone(), true),
-                    None => (test(self, low, (end - low) as u64, align), false),
+                    None => {
+                        let tested = test(self, low, (end - low) as u64, align);
+                        (Tested { is_of_group: true, ..tested }, false)
+                    }
                 };
                 self.stretch.groups[group].tested = Some(tested.clone());
                 (self.farther(tested, place.offset - low), is_known)
@@ -226,7 +243,13 @@ impl Emitter<'_> {
         let at = place.lanes.base.as_ref()?.parse::<i64>().ok()? as u64;
         let fits = place.room >= u64::from(all) && at.is_multiple_of(u64::from(all));
         let at = At::Row((at.checked_sub(start)? as i64).to_string());
-        fits.then(|| Tested { good: "true".to_owned(), window: 0, space: place.space, at })
+        fits.then(|| Tested {
+            good: "true".to_owned(),
+            window: 0,
+            space: place.space,
+            at,
+            is_of_group: false,
+        })
     }
 
     /// An access of shared memory whose addresses follow from thread numbers: whatever they are in a block, it is inside of what variables
@@ -254,7 +277,7 @@ impl Emitter<'_> {
         let far = place.lanes.stride * i64::from(self.rows.width - 1);
         let by = place.offset + far.min(0) - start;
         let at = At::Row(self.text.value(&format!("add i64 {wide}, {by}")));
-        Some(Tested { good: "true".to_owned(), window: 0, space: place.space, at })
+        Some(Tested { good: "true".to_owned(), window: 0, space: place.space, at, is_of_group: false })
     }
 
     /// The window that the host moves to the current access.
@@ -323,7 +346,7 @@ impl Emitter<'_> {
     fn stretch_of(&self, instructions: Range<u32>) -> Stretch {
         let mut stretch = Stretch { instructions: instructions.clone(), ..Stretch::default() };
         let mut open: HashMap<(Space, RegId), usize> = HashMap::new();
-        for index in instructions {
+        for index in instructions.clone() {
             let Some(instruction) = self.function.instruction(index) else { continue };
             let (address, bytes, weak) = match &instruction.op {
                 Op::Ld(ld) => (Some(&ld.a), ld.ty.bits() / 8 * ld.d.len() as u32, ld.order == Order::Weak),
@@ -360,6 +383,8 @@ impl Emitter<'_> {
                 }
             });
         }
+        let known = instructions.filter_map(|index| Some((index, self.function.instruction(index)?)));
+        stretch.pieces = Pieces::of(known, &stretch.group_of);
         stretch
     }
 
@@ -431,7 +456,7 @@ impl Emitter<'_> {
             let none = self.text.value(&format!("xor i1 {any}, true"));
             good = self.text.value(&format!("or i1 {good}, {none}"));
         }
-        Tested { good, window, space, at: At::Row(low) }
+        Tested { good, window, space, at: At::Row(low), is_of_group: false }
     }
 
     /// The numbers of the first and of the last active lane, in 64 bits; of some lanes if there is none.
@@ -508,7 +533,7 @@ impl Emitter<'_> {
                 self.text.value(&format!("trunc {int} {distance} to {word}"))
             }
         };
-        Tested { good, window, space, at: At::Lanes(offsets) }
+        Tested { good, window, space, at: At::Lanes(offsets), is_of_group: false }
     }
 
     /// Whether numbers of all active lanes are below a limit, in so many bits.
@@ -595,7 +620,8 @@ impl Emitter<'_> {
             }
             _ => self.in_host(window, &first),
         };
-        Some(Tested { good, window, space, at: At::Elements { first, numbers, bytes: scale } })
+        let at = At::Elements { first, numbers, bytes: scale };
+        Some(Tested { good, window, space, at, is_of_group: false })
     }
 
     /// A distance whose bits below the alignment are on top.
@@ -624,26 +650,24 @@ impl Emitter<'_> {
     }
 
     /// Where the elements of all lanes are: only good where the test holds, in active lanes.
-    pub(super) fn pointers(&mut self, tested: &Tested, stride: i64) -> String {
-        let (v, width) = (Kind::Vector, self.rows.width);
-        let word = self.text.int(32, v);
-        match (&tested.at, tested.space) {
+    pub(super) fn scattered(&mut self, tested: &Tested, stride: i64) -> Scattered {
+        let word = self.text.int(32, Kind::Vector);
+        let (first, numbers, bytes) = match (&tested.at, tested.space) {
             (At::Row(at), SpaceKind::Local) => {
                 let (row, firsts) = self.local_memory();
                 let row = self.text.value(&format!("getelementptr i8, ptr {row}, i64 {at}"));
-                self.text.value(&format!("getelementptr i8, ptr {row}, {word} {firsts}"))
+                (row, firsts, 1)
             }
             (At::Lanes(offsets), SpaceKind::Local) => {
                 let (row, firsts) = self.local_memory();
                 let at = self.text.value(&format!("add {word} {firsts}, {offsets}"));
-                self.text.value(&format!("getelementptr i8, ptr {row}, {word} {at}"))
+                (row, at, 1)
             }
             (At::Row(_), _) => {
                 let low = self.pointer(tested);
                 // The lowest is the last lane's where they go down.
-                let far = (stride * i64::from(width - 1)).min(0);
-                let steps = self.text.list(32, |l| l * stride - far);
-                self.text.value(&format!("getelementptr i8, ptr {low}, {word} {steps}"))
+                let far = (stride * i64::from(self.rows.width - 1)).min(0);
+                (low, self.text.list(32, |l| l * stride - far), 1)
             }
             (At::Lanes(offsets), space) => {
                 let first = match space {
@@ -653,12 +677,17 @@ impl Emitter<'_> {
                         self.in_host(tested.window, &first)
                     }
                 };
-                self.text.value(&format!("getelementptr i8, ptr {first}, {word} {offsets}"))
+                (first, offsets.clone(), 1)
             }
-            (At::Elements { first, numbers, bytes }, _) => {
-                self.text.value(&format!("getelementptr [{bytes} x i8], ptr {first}, {word} {numbers}"))
-            }
-        }
+            (At::Elements { first, numbers, bytes }, _) => (first.clone(), numbers.clone(), *bytes),
+        };
+        Scattered { first, numbers, bytes }
+    }
+
+    /// The same as a vector of pointers.
+    pub(super) fn pointers(&mut self, Scattered { first, numbers, bytes }: &Scattered) -> String {
+        let word = self.text.int(32, Kind::Vector);
+        self.text.value(&format!("getelementptr [{bytes} x i8], ptr {first}, {word} {numbers}"))
     }
 
     /// Where an address of a window is in the host.
