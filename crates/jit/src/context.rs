@@ -50,6 +50,9 @@ pub(crate) struct Window {
     pub(crate) limit: u64,
     /// How often it was moved.
     pub(crate) moves: u64,
+    /// Where the first row of the last CTA had its access, and how far further a later one will have it: the code's own (`emit/ahead.rs`).
+    pub(crate) last: u64,
+    pub(crate) ahead: u64,
 }
 
 /// Executes an instruction for a row: by the number of its site, of the row, the bits of the lanes that are active,

@@ -254,8 +254,17 @@ impl Linears {
 /// Whether a value is the same number, whether its bits are taken as one with a sign or without.
 fn fits(value: Linear, bits: u32, rows: Rows) -> bool {
     let range = value.range(&all_threads(rows));
-    let most = if bits == 32 { i64::from(i32::MAX) } else { MOST };
+    let most = match bits {
+        16 => i64::from(i16::MAX),
+        32 => i64::from(i32::MAX),
+        _ => MOST,
+    };
     *range.start() >= 0 && *range.end() <= most && (-MOST_STEP..=MOST_STEP).contains(&value.steps[0])
+}
+
+/// Whether a type has as many bits as numbers that are followed.
+fn is_whole(ty: ScalarType) -> bool {
+    matches!(ty.bits(), 16 | 32 | 64)
 }
 
 /// The greatest distance of two lanes, as for [`Class`].
@@ -273,8 +282,11 @@ impl Operands<'_> {
     /// A value that is read as one with so many bits, of a register that has as many.
     fn value(&self, value: &Value, bits: u32) -> Option<Linear> {
         use SpecialRegister as R;
-        let signed =
-            |bits_of: u64| if bits == 32 { i64::from(bits_of as u32 as i32) } else { bits_of as i64 };
+        let signed = |bits_of: u64| match bits {
+            16 => i64::from(bits_of as i16),
+            32 => i64::from(bits_of as i32),
+            _ => bits_of as i64,
+        };
         let one = |axis: usize| {
             let mut steps = [0; 3];
             steps[axis] = 1;
@@ -285,8 +297,10 @@ impl Operands<'_> {
             Value::Constant(value) => {
                 Some(Linear::constant(signed(value))).filter(|c| (-MOST..=MOST).contains(&c.first))
             }
-            Value::Special { register: R::Tid, component: axis @ 0..3 } => Some(one(axis.into())),
-            Value::Special { register: R::Ntid, component: axis @ 0..3 } => {
+            Value::Special { register: R::Tid, component: axis @ 0..3 } if bits == 32 => {
+                Some(one(axis.into()))
+            }
+            Value::Special { register: R::Ntid, component: axis @ 0..3 } if bits == 32 => {
                 Some(Linear::constant(self.rows.block[usize::from(axis)].into()))
             }
             Value::Symbol { symbol: Symbol::Variable(id), offset } => {
@@ -301,9 +315,9 @@ impl Operands<'_> {
         self.function.body.registers[register.index()].ty.bits()
     }
 
-    /// Both, of one type of 32 or 64 bits.
+    /// Both, of one type.
     fn both(&self, a: &Value, b: &Value, ty: ScalarType) -> Option<(Linear, Linear)> {
-        matches!(ty.bits(), 32 | 64).then_some(())?;
+        is_whole(ty).then_some(())?;
         Some((self.value(a, ty.bits())?, self.value(b, ty.bits())?))
     }
 
@@ -354,7 +368,7 @@ impl Operands<'_> {
     fn result(&self, op: &Op) -> Option<(Def, u32, Linear)> {
         let twice = |ty: ScalarType, mode| if mode == MulIntMode::Wide { 2 * ty.bits() } else { ty.bits() };
         match op {
-            Op::Mov(i) if matches!(i.ty.bits(), 32 | 64) => {
+            Op::Mov(i) if is_whole(i.ty) => {
                 let own = match i.a {
                     Value::Special { .. } => 32,
                     _ => i.ty.bits(),
@@ -377,7 +391,7 @@ impl Operands<'_> {
                 Some((i.d, bits, product.plus(self.value(&i.c, bits)?, 1)))
             }
             Op::Shl(i) => match i.b {
-                Value::Constant(amount) if amount < 24 && matches!(i.ty.bits(), 32 | 64) => {
+                Value::Constant(amount) if amount < 24 && is_whole(i.ty) => {
                     let factor = Linear::constant(1 << amount);
                     Some((i.d, i.ty.bits(), self.value(&i.a, i.ty.bits())?.times(factor)?))
                 }
@@ -388,7 +402,7 @@ impl Operands<'_> {
                 Some((*d, ty.bits(), self.disjoint_sum(a, b, *ty)?))
             }
             // Numbers that fit keep their bits, and get zeros.
-            Op::CvtInt(i) if !i.sat && [i.atype, i.dtype].iter().all(|ty| matches!(ty.bits(), 32 | 64)) => {
+            Op::CvtInt(i) if !i.sat && is_whole(i.atype) && is_whole(i.dtype) => {
                 let value = self.value(&i.a, i.atype.bits()).filter(|_| matches!(i.a, Value::Register(_)))?;
                 Some((i.d, i.dtype.bits(), value))
             }

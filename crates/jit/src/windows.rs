@@ -50,7 +50,7 @@ pub(crate) fn moved(window: Window, span: &Span, address: u64, cta: &mut Cta<'_>
     let shared = (cta.shared_address(), cta.shared().len() as u64);
     if span.space == SpaceKind::Generic && address.wrapping_sub(shared.0) < shared.1 {
         let to_host = (cta.shared().as_ptr() as u64).wrapping_sub(shared.0);
-        return Window { first: shared.0, to_host, limit: span.places(shared.1), moves };
+        return Window { first: shared.0, to_host, limit: span.places(shared.1), moves, ..window };
     }
     if !matches!(span.space, SpaceKind::Global | SpaceKind::Generic) {
         return window;
@@ -60,7 +60,7 @@ pub(crate) fn moved(window: Window, span: &Span, address: u64, cta: &mut Cta<'_>
     // Memory of the program begins anywhere.
     let first = start.max(address.saturating_sub(FARTHEST)).next_multiple_of(u64::from(span.align));
     let end = end.min(address.saturating_add(FARTHEST));
-    Window { first, to_host: 0, limit: span.places(end.saturating_sub(first)), moves }
+    Window { first, to_host: 0, limit: span.places(end.saturating_sub(first)), moves, ..window }
 }
 
 impl Span {

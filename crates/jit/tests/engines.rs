@@ -251,6 +251,48 @@ fn scattered_neighbours() {
     }
 }
 
+/// Numbers of threads in 16 bits, as compilers write small sums: with and without a sign, too large for their bits, and through a loop.
+#[test]
+fn thread_numbers_in_halves() {
+    const SUMS: [&str; 9] = [
+        "shl.b16 %s3, %s2, 4;\nadd.s16 %s4, %s3, %s1;",
+        "mul.lo.u16 %s3, %s2, 300;\nadd.u16 %s4, %s3, %s1;",
+        "mul.lo.s16 %s3, %s1, 9000;\nadd.s16 %s4, %s3, %s2;",
+        "sub.s16 %s4, %s1, %s2;",
+        "mad.lo.s16 %s4, %s1, 16, %s2;",
+        "or.b16 %s4, %s1, 64;",
+        "shl.b16 %s4, %s1, 15;",
+        "mov.u16 %s4, %s1;\n@%p1 mov.u16 %s4, %s2;",
+        "add.u16 %s4, %s1, 65530;",
+    ];
+    let sums = SUMS
+        .map(|sum| {
+            format!(
+                "{sum}\ncvt.u32.u16 %r5, %s4;\nmad.lo.u32 %r6, %r6, 31, %r5;\ncvt.s32.s16 %r7, %s4;\nmad.lo.u32 %r6, %r6, 31, %r7;
+                setp.lt.s16 %p2, %s4, 200;\nselp.u32 %r7, %r5, 3, %p2;\nmad.lo.u32 %r6, %r6, 31, %r7;
+                mul.wide.u16 %r7, %s4, 3;\nmad.lo.u32 %r6, %r6, 31, %r7;\ncvt.u64.u16 %rd4, %s4;\nand.b64 %rd4, %rd4, 255;
+                shl.b64 %rd4, %rd4, 2;\nadd.s64 %rd4, %rd1, %rd4;\nld.global.u32 %r7, [%rd4];\nmad.lo.u32 %r6, %r6, 31, %r7;\n"
+            )
+        });
+    let kernel = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64
+        .visible .entry numbers(.param .u64 in, .param .u64 out) {{
+        .reg .pred %p<3>;\n.reg .b16 %s<5>;\n.reg .b32 %r<10>;\n.reg .b64 %rd<6>;
+        ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];
+        mov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;\nmov.u32 %r6, 1;\nsetp.gt.u32 %p1, %r1, 5;
+        cvt.u16.u32 %s1, %r1;\ncvt.u16.u32 %s2, %r2;
+        SUMS
+        mov.u32 %r3, %ntid.x;\nmad.lo.u32 %r3, %r2, %r3, %r1;
+        mul.wide.u32 %rd3, %r3, 4;\nadd.s64 %rd3, %rd2, %rd3;\nst.global.u32 [%rd3], %r6;\nret;\n}}"
+    );
+    // Each in a kernel of its own: a register with several definitions is not followed.
+    for (sum, block) in
+        sums.iter().zip([[32, 4, 1], [16, 16, 1], [250, 1, 1], [48, 3, 1]].into_iter().cycle())
+    {
+        both(&kernel.replace("SUMS", sum), "numbers", [1, 1, 1], block, &[1 << 12, 1 << 12], &[]);
+    }
+}
+
 /// Addresses by an index that each thread has loaded: with and without a sign, scaled in every way, kept over a barrier and
 /// through a loop that threads leave one by one, and read as numbers.
 #[test]

@@ -143,6 +143,7 @@ impl Emitter<'_> {
         let mut base = linear.first.to_string();
         for (axis, step) in ["x", "y", "z"].into_iter().zip(linear.steps).filter(|(_, step)| *step != 0) {
             let number = match bits {
+                16 => self.text.value(&format!("trunc i32 %tid.{axis} to i16")),
                 32 => format!("%tid.{axis}"),
                 _ => self.text.value(&format!("zext i32 %tid.{axis} to i{bits}")),
             };

@@ -150,10 +150,15 @@ pub(super) struct Scattered {
 }
 
 impl Emitter<'_> {
-    fn window_field(&mut self, window: u32, field: usize, changes: bool) -> String {
+    /// Where a field of a window is.
+    pub(super) fn window_place(&mut self, window: u32, field: usize) -> String {
         let windows = self.constant_field(context::WINDOWS, "ptr");
         let at = size_of::<Window>() * window as usize + field;
-        let place = self.text.value(&format!("getelementptr i8, ptr {windows}, i64 {at}"));
+        self.text.value(&format!("getelementptr i8, ptr {windows}, i64 {at}"))
+    }
+
+    fn window_field(&mut self, window: u32, field: usize, changes: bool) -> String {
+        let place = self.window_place(window, field);
         let invariant = if changes { "" } else { ", !invariant.load !1" };
         self.text.value(&format!("load i64, ptr {place}{invariant}"))
     }
