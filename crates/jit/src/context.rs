@@ -31,7 +31,7 @@ pub(crate) struct Context {
     /// [`Call`] and [`Poll`].
     pub(crate) call: Call,
     pub(crate) poll: Poll,
-    /// [`crate::special::FUNCTIONS`].
+    /// [`crate::special::functions`].
     pub(crate) special: *const crate::special::Function,
     /// [`crate::scattered::FUNCTIONS`].
     pub(crate) scattered: *const crate::scattered::Access,

@@ -174,7 +174,7 @@ impl Code for Compiled {
             nctaid: [nctaid[0], nctaid[1], nctaid[2], 0],
             call,
             poll,
-            special: crate::special::FUNCTIONS.as_ptr(),
+            special: crate::special::functions().as_ptr(),
             scattered: crate::scattered::FUNCTIONS.as_ptr(),
             host: std::ptr::null_mut(),
         };

@@ -3,10 +3,9 @@
 //! As LLVM's text, the sums of 64 bits in them took longer to compile than the rest of a kernel together, and would be a second description of
 //! what [`numerics::special`] says.
 
-use machine::lanes::simd::{Simd, Work, on_host};
+use machine::lanes::simd::{self, Baseline, Level, Simd};
 use numerics::special::lookup::Lookup;
 use numerics::special::{self, Approximation, Ex2, Lg2, Rcp, Rsqrt, Sine, Sqrt, Tanh};
-use std::marker::PhantomData;
 
 /// Computes in place: the first of lists of 32-bit words that lie behind one another is the first operand, and then the result.
 pub(crate) type Function = unsafe extern "C" fn(*mut u32);
@@ -31,7 +30,7 @@ const COUNT: usize = 17;
 const LANES: [usize; 3] = [1, 16, 32];
 
 impl Special {
-    /// Its place in [`FUNCTIONS`], for so many lanes.
+    /// Its place in [`functions`], for so many lanes.
     pub(crate) fn index(self, lanes: usize) -> usize {
         let (pair, is_second) = match self {
             Self::Rcp(ftz) => (0, ftz),
@@ -50,38 +49,79 @@ impl Special {
     }
 }
 
-/// All of them, for 1, for 16 and for 32 lanes.
-pub(crate) static FUNCTIONS: [Function; COUNT * LANES.len()] = {
-    const fn of<const L: usize>() -> [Function; COUNT] {
-        [
-            one::<Rcp<false>, L>,
-            one::<Rcp<true>, L>,
-            one::<Sqrt<false>, L>,
-            one::<Sqrt<true>, L>,
-            one::<Rsqrt<false>, L>,
-            one::<Rsqrt<true>, L>,
-            one::<Ex2<false>, L>,
-            one::<Ex2<true>, L>,
-            one::<Lg2<false>, L>,
-            one::<Lg2<true>, L>,
-            two::<Approximate<false>, L>,
-            two::<Approximate<true>, L>,
-            two::<Full<false>, L>,
-            two::<Full<true>, L>,
-            one::<Sine<0>, L>,
-            one::<Sine<1>, L>,
-            one::<Tanh, L>,
-        ]
+/// All of them, for 1, for 16 and for 32 lanes, as this host computes them.
+pub(crate) fn functions() -> &'static [Function; COUNT * LANES.len()] {
+    match Level::detect() {
+        Level::Baseline => &baseline::FUNCTIONS,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => &avx2::FUNCTIONS,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => &avx512::FUNCTIONS,
+        #[cfg(not(target_arch = "x86_64"))]
+        Level::Avx2 | Level::Avx512 => &baseline::FUNCTIONS,
     }
-    let all = [of::<1>(), of::<16>(), of::<32>()];
-    let mut functions = [all[0][0]; COUNT * LANES.len()];
-    let mut at = 0;
-    while at < functions.len() {
-        functions[at] = all[at / COUNT][at % COUNT];
-        at += 1;
-    }
-    functions
-};
+}
+
+/// The functions of a level of vectors: each is called by the code itself, without anything between.
+macro_rules! level {
+    ($name:ident, $level:ty $(, $features:literal)?) => {
+        mod $name {
+            use super::*;
+
+            pub(super) static FUNCTIONS: [Function; COUNT * LANES.len()] = {
+                const fn of<const L: usize>() -> [Function; COUNT] {
+                    [
+                        one::<Rcp<false>, L>,
+                        one::<Rcp<true>, L>,
+                        one::<Sqrt<false>, L>,
+                        one::<Sqrt<true>, L>,
+                        one::<Rsqrt<false>, L>,
+                        one::<Rsqrt<true>, L>,
+                        one::<Ex2<false>, L>,
+                        one::<Ex2<true>, L>,
+                        one::<Lg2<false>, L>,
+                        one::<Lg2<true>, L>,
+                        two::<Approximate<false>, L>,
+                        two::<Approximate<true>, L>,
+                        two::<Full<false>, L>,
+                        two::<Full<true>, L>,
+                        one::<Sine<0>, L>,
+                        one::<Sine<1>, L>,
+                        one::<Tanh, L>,
+                    ]
+                }
+                let all = [of::<1>(), of::<16>(), of::<32>()];
+                let mut functions = [all[0][0]; COUNT * LANES.len()];
+                let mut at = 0;
+                while at < functions.len() {
+                    functions[at] = all[at / COUNT][at % COUNT];
+                    at += 1;
+                }
+                functions
+            };
+
+            $(#[target_feature(enable = $features)])?
+            unsafe extern "C" fn one<F: Approximation, const L: usize>(list: *mut u32) {
+                // SAFETY: the code hands over a list of so many words in its own frame, which nobody else sees meanwhile.
+                let list = unsafe { &mut *list.cast::<[u32; L]>() };
+                *list = F::lanes(<$level>::vectors(), list);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe extern "C" fn two<F: Quotient, const L: usize>(lists: *mut u32) {
+                // SAFETY: the same of two lists.
+                let [a, b] = unsafe { &mut *lists.cast::<[[u32; L]; 2]>() };
+                *a = F::lanes(<$level>::vectors(), a, b);
+            }
+        }
+    };
+}
+
+level!(baseline, Baseline);
+#[cfg(target_arch = "x86_64")]
+level!(avx2, simd::Avx2, "avx2,fma,bmi1,bmi2,lzcnt,popcnt");
+#[cfg(target_arch = "x86_64")]
+level!(avx512, simd::Avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt");
 
 /// A quotient.
 trait Quotient {
@@ -102,35 +142,4 @@ impl<const FTZ: bool> Quotient for Full<FTZ> {
     fn lanes<V: Lookup, const L: usize>(v: V, a: &[u32; L], b: &[u32; L]) -> [u32; L] {
         special::div_full_lanes::<FTZ, V, L>(v, a, b)
     }
-}
-
-struct One<'a, F, const L: usize>(&'a mut [u32; L], PhantomData<F>);
-impl<F: Approximation, const L: usize> Work for One<'_, F, L> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self) {
-        *self.0 = F::lanes(S::vectors(), self.0);
-    }
-}
-
-struct Two<'a, F, const L: usize>(&'a mut [[u32; L]; 2], PhantomData<F>);
-impl<F: Quotient, const L: usize> Work for Two<'_, F, L> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self) {
-        let [a, b] = self.0;
-        *a = F::lanes(S::vectors(), a, b);
-    }
-}
-
-unsafe extern "C" fn one<F: Approximation, const L: usize>(list: *mut u32) {
-    // SAFETY: the code hands over a list of so many words in its own frame, which nobody else sees meanwhile.
-    let list = unsafe { &mut *list.cast::<[u32; L]>() };
-    on_host(One::<F, L>(list, PhantomData));
-}
-
-unsafe extern "C" fn two<F: Quotient, const L: usize>(lists: *mut u32) {
-    // SAFETY: the same of two lists.
-    let lists = unsafe { &mut *lists.cast::<[[u32; L]; 2]>() };
-    on_host(Two::<F, L>(lists, PhantomData));
 }
