@@ -7,7 +7,9 @@
 //! with `profile` among them launches are only made with checks, with `predict` with those that look into locks.
 
 use bench_kernels::{Bench, Case};
+use machine::observe::Observer;
 use sanitizer::{Sanitizer, Shape, Suppressions};
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 /// Rounds of a kernel, and how long one way of running it is repeated in a round.
@@ -175,17 +177,20 @@ impl Program {
     }
 }
 
-/// A launch with all checks, in the background or not; what they find must be nothing.
-fn checked(bench: &Bench, case: &Case, checks: &str, in_background: bool) {
+/// A launch with all checks, on one host thread or on as many as it can have; what they find must be nothing.
+fn checked(bench: &Bench, case: &Case, checks: &str, threads: usize) {
     let checks = checks.parse().expect("names of checks");
     let mut sanitizer = Sanitizer::new(checks, Suppressions::default());
-    if in_background {
+    if threads > 1 {
         sanitizer = sanitizer.in_background();
     }
     let &Case { kernel, grid, block, .. } = case;
     let shape = Shape { kernel, grid, block, cluster: [1; 3] };
     let watch = sanitizer.begin(bench.module.shared_module(), shape);
-    bench.run(case, Some(&watch));
+    let run = |observer: &dyn Observer, threads| {
+        Ok::<_, Infallible>(bench.run_on(threads, case, Some(observer)))
+    };
+    watch.run(bench.device(), threads, run).unwrap_or_else(|never| match never {});
     watch.end();
     assert!(sanitizer.reports().is_empty(), "{}", sanitizer.reports()[0].text());
 }
@@ -226,7 +231,7 @@ struct Round {
 
 /// Launches with checks alone, for profilers.
 fn profile(bench: &Bench, prepared: &Prepared, checks: &str) {
-    let run = || checked(bench, prepared.begin(bench), checks, false);
+    let run = || checked(bench, prepared.begin(bench), checks, 1);
     let own = median((0..ROUNDS).map(|_| time(run).1).collect());
     println!("{}: {:.3} ms, checked for {checks}", prepared.case.kernel, own * 1e3);
 }
@@ -235,8 +240,8 @@ fn measure(bench: &Bench, prepared: &Prepared, threads: usize) {
     let rounds: Vec<Round> = (0..ROUNDS)
         .map(|_| {
             let (_, alone) = time(|| _ = bench.run(prepared.begin(bench), None));
-            let (_, own) = time(|| checked(bench, prepared.begin(bench), "all", false));
-            let (checked_by_clock, _) = time(|| checked(bench, prepared.begin(bench), "all", true));
+            let (_, own) = time(|| checked(bench, prepared.begin(bench), "all", 1));
+            let (checked_by_clock, _) = time(|| checked(bench, prepared.begin(bench), "all", threads));
             let (all, _) = time(|| _ = bench.run_on(threads, prepared.begin(bench), None));
             Round { alone, checked: own, checked_by_clock, all }
         })

@@ -31,7 +31,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct Detector {
     pub(crate) checks: Checks,
-    pub(crate) sites: Sites,
+    pub(crate) sites: Arc<Sites>,
     pub(crate) modules: Vec<Arc<Checked<Module>>>,
     pub(crate) launches: Vec<Launch>,
     pub(crate) blocks: Blocks,
@@ -61,6 +61,8 @@ pub(crate) struct Detector {
     pub(crate) last_copies: FxHashMap<usize, BulkCopy>,
     /// Launches before this one are known to all that begin now.
     settled: usize,
+    /// Of kernels, by module, whether their launches can be [spread](crate::spread).
+    pub(crate) apart: FxHashMap<(u32, FuncId), bool>,
 }
 
 /// A bulk copy, between its begin and what completes it.

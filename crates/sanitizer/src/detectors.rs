@@ -145,7 +145,7 @@ fn begin(
         Some(number) => number as u32,
         None => {
             detector.modules.push(Arc::clone(module));
-            detector.sites.add(module)
+            Arc::make_mut(&mut detector.sites).add(module)
         }
     };
     let first = detector.next_cta();

@@ -26,14 +26,17 @@
 //! | `copies`, `products`, `told` | asynchronous copies; registers of `wgmma`; accesses that no instruction names by an address for each lane |
 //! | `locks`, `tickets`, `guarded`, `predict`, `candidates` | locks and critical sections; accesses of who holds some; what follows for other orders |
 //! | `detectors`, `queue` | who is told; the same on a host thread of its own |
+//! | `apart`, `spread`, `footprint`, `absorb` | kernels whose CTAs share nothing but memory; such launches on several host threads; what these have in common; what everybody remembers of them |
 //! | `heap` | allocations, use after free, leaks |
 //! | `diagnose`, `litmus`, `trail`, `report`, `suppress` | what people are told |
 //!
 //! The definitions are those of the `memory-model` crate, whose text says which operations are strong, release, acquire, and
 //! have scopes that meet ([`memory_model::definitions`]); its axioms judge the litmus tests that reports come with.
 
+mod absorb;
 mod accessor;
 mod anchors;
+mod apart;
 mod candidates;
 mod check;
 mod clock;
@@ -42,6 +45,7 @@ mod counters;
 mod detector;
 mod detectors;
 mod diagnose;
+mod footprint;
 mod global;
 mod guarded;
 mod half_rows;
@@ -70,6 +74,7 @@ mod runs;
 mod scattered;
 mod shadow;
 mod site;
+mod spread;
 mod state;
 mod strong;
 mod suppress;
@@ -81,6 +86,7 @@ mod words;
 
 pub use detectors::{Moment, Shape};
 pub use report::{Actor, Allocation, Checks, Host, Report, Seen};
+pub use spread::Spread;
 pub use suppress::Suppressions;
 
 use detector::Detector;
@@ -108,7 +114,7 @@ impl std::fmt::Debug for Sanitizer {
 /// What `griddepcontrol.wait` waits for, once it is complete.
 pub type Whole = Arc<dyn Fn() -> Moment + Send + Sync>;
 
-/// One launch, as an observer of the machine. Run it on one host thread.
+/// One launch, as an observer of the machine, for one host thread; [`Watch::run`] has more.
 pub struct Watch<'a> {
     sanitizer: &'a Sanitizer,
     launch: usize,
