@@ -187,9 +187,8 @@ fn checked(bench: &Bench, case: &Case, checks: &str, threads: usize) {
     let &Case { kernel, grid, block, .. } = case;
     let shape = Shape { kernel, grid, block, cluster: [1; 3] };
     let watch = sanitizer.begin(bench.module.shared_module(), shape);
-    let run = |observer: &dyn Observer, threads| {
-        Ok::<_, Infallible>(bench.run_on(threads, case, Some(observer)))
-    };
+    let run =
+        |observer: &dyn Observer, threads| Ok::<_, Infallible>(bench.run_on(threads, case, Some(observer)));
     watch.run(bench.device(), threads, run).unwrap_or_else(|never| match never {});
     watch.end();
     assert!(sanitizer.reports().is_empty(), "{}", sanitizer.reports()[0].text());

@@ -182,6 +182,14 @@ impl Sanitizer {
         Watch { sanitizer: self, launch, module, whole: None }
     }
 
+    /// Whether a launch that begins after a moment may [run on several host threads](Watch::spread), as things are.
+    pub fn spreads(&self, module: &Arc<Checked<Module>>, shape: Shape<'_>, after: &Moment) -> bool {
+        let of_run = &mut self.detectors().of_run;
+        let number = of_run.number_of(module);
+        let ctas = shape.grid.iter().fold(1, |all: u32, extent| all.saturating_mul(*extent));
+        of_run.is_all_known_to(&after.of_run) && of_run.spreads(number, shape.kernel, (ctas, shape.cluster))
+    }
+
     /// Now: after everything that has happened so far.
     pub fn now(&self) -> Moment {
         self.detectors().moment(|detector, _| detector.after_everything())

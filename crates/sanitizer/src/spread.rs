@@ -16,12 +16,12 @@ use crate::global::{Before, Global, PAGE, ROWS};
 use crate::row::ROW;
 use crate::runs::each_lane;
 use crate::shadow::GRANULE;
-use crate::site::DRIVER;
+use crate::state;
 use machine::Device;
 use machine::fault::Access;
 use machine::memory::{SHARED_WINDOW, SpaceKind};
 use machine::observe::{Happening, Issue, Observer, PackAccess};
-use ptx::module::{FuncId, FunctionKind};
+use ptx::module::{FuncId, Function, FunctionKind, Module};
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -69,36 +69,25 @@ impl std::fmt::Debug for Spread<'_> {
 }
 
 impl Detector {
-    /// The kernel of a launch, with its module.
-    fn kernel_of(&self, launch: usize) -> Option<(u32, FuncId)> {
-        let launch = self.launches.get(launch).filter(|launch| launch.module != DRIVER)?;
-        let functions = &self.modules.get(launch.module as usize)?.functions;
-        let at = functions
-            .iter()
-            .position(|function| function.kind == FunctionKind::Entry && function.name == launch.kernel)?;
-        Some((launch.module, FuncId(at as u32)))
+    /// Whether launches of a kernel of a module can be spread, of so many CTAs, clusters of which have such a shape, by who knows
+    /// everything so far.
+    pub(crate) fn spreads(&mut self, module: u32, name: &str, (ctas, cluster): (u32, [u32; 3])) -> bool {
+        let simple = self.locks.is_none() && !self.records_steps() && self.forgives == 0;
+        if !simple || self.registers_change || !self.pooled.is_empty() || cluster != [1; 3] || ctas < 2 {
+            return false;
+        }
+        let Self { apart, sites, modules, .. } = self;
+        let Some(known) = modules.get(module as usize) else { return false };
+        let Some(kernel) = kernel_of(known, name) else { return false };
+        *apart.entry((module, kernel)).or_insert_with(|| works_apart(sites, (module, known), kernel))
     }
 
-    /// Whether parts of a launch can be judged alone.
+    /// The same of a launch that has begun.
     fn may_be_spread(&mut self, launch: usize) -> bool {
         let of = &self.launches[launch];
         let knows_all = of.knowledge.generic.everyone() >= of.began.saturating_sub(1);
-        let simple =
-            self.locks.is_none() && !self.records_steps() && self.forgives == 0 && !self.registers_change;
-        if !simple
-            || !self.pooled.is_empty()
-            || of.early
-            || !knows_all
-            || of.cluster != [1; 3]
-            || of.ctas() < 2
-        {
-            return false;
-        }
-        let Some((module, kernel)) = self.kernel_of(launch) else { return false };
-        let Self { apart, sites, modules, .. } = self;
-        *apart
-            .entry((module, kernel))
-            .or_insert_with(|| works_apart(sites, (module, &modules[module as usize]), kernel))
+        let (module, ctas, cluster, name) = (of.module, of.ctas(), of.cluster, of.kernel.clone());
+        !of.early && knows_all && self.spreads(module, &name, (ctas, cluster))
     }
 
     /// One that judges a part of a launch; it has no other.
@@ -112,6 +101,12 @@ impl Detector {
         part.global.before = before;
         part
     }
+}
+
+/// A kernel by its name.
+fn kernel_of(module: &Module, name: &str) -> Option<FuncId> {
+    let is = |function: &Function| function.kind == FunctionKind::Entry && function.name == name;
+    module.functions.iter().position(is).map(|at| FuncId(at as u32))
 }
 
 impl Watch<'_> {
@@ -226,8 +221,10 @@ impl Spread<'_> {
             parts.into_iter().for_each(|part| of_run.absorb(watch.launch, part));
             return true;
         }
-        if let Some(kernel) = of_run.kernel_of(watch.launch) {
-            of_run.apart.insert(kernel, false);
+        // Where something was found there will be more.
+        let state::Launch { module, ref kernel, .. } = of_run.launches[watch.launch];
+        if let Some(kernel) = of_run.modules.get(module as usize).and_then(|known| kernel_of(known, kernel)) {
+            of_run.apart.insert((module, kernel), false);
         }
         let saved = saved.map(|saved| saved.into_inner().unwrap_or_else(PoisonError::into_inner));
         parts.iter().for_each(|part| undo(device, part, &saved));
