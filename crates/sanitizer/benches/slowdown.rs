@@ -4,7 +4,8 @@
 //! Each round runs a kernel in all three ways, one after the other, so that whatever else the host does strikes all of
 //! them; medians of the rounds, and of their ratios. What one thread does is measured in its processor time, which a busy
 //! host distorts less, where the host tells it (Linux); the rest by the clock. Words on the command line choose kernels;
-//! with `profile` among them launches are only made with checks, with `predict` with those that look into locks.
+//! with `profile` among them launches are only made with checks, with `spread` so on all host threads, with `predict` with those that look into
+//! locks.
 
 use bench_kernels::{Bench, Case};
 use machine::observe::Observer;
@@ -228,11 +229,12 @@ struct Round {
     all: f64,
 }
 
-/// Launches with checks alone, for profilers.
-fn profile(bench: &Bench, prepared: &Prepared, checks: &str) {
-    let run = || checked(bench, prepared.begin(bench), checks, 1);
-    let own = median((0..ROUNDS).map(|_| time(run).1).collect());
-    println!("{}: {:.3} ms, checked for {checks}", prepared.case.kernel, own * 1e3);
+/// Launches with checks alone, for profilers; on one host thread by its processor time.
+fn profile(bench: &Bench, prepared: &Prepared, checks: &str, threads: usize) {
+    let run = || checked(bench, prepared.begin(bench), checks, threads);
+    let (clocks, own): (Vec<f64>, Vec<f64>) = (0..ROUNDS).map(|_| time(run)).unzip();
+    let took = median(if threads > 1 { clocks } else { own });
+    println!("{}: {:.3} ms, checked for {checks}", prepared.case.kernel, took * 1e3);
 }
 
 fn measure(bench: &Bench, prepared: &Prepared, threads: usize) {
@@ -265,13 +267,14 @@ fn main() {
         chosen.retain(|chosen| chosen != word);
         chosen.len() < all
     };
-    let only_checked = match (told("profile"), told("predict")) {
-        (_, true) => Some("locks,predict"),
-        (true, false) => Some("all"),
-        (false, false) => None,
+    let only_checked = match (told("profile"), told("spread"), told("predict")) {
+        (_, _, true) => Some(("locks,predict", false)),
+        (_, true, false) => Some(("all", true)),
+        (true, false, false) => Some(("all", false)),
+        (false, false, false) => None,
     };
     let measure = |bench: &Bench, prepared: &Prepared, threads| match only_checked {
-        Some(checks) => profile(bench, prepared, checks),
+        Some((checks, spread)) => profile(bench, prepared, checks, if spread { threads } else { 1 }),
         None => measure(bench, prepared, threads),
     };
     let wanted = |kernel: &str| chosen.is_empty() || chosen.iter().any(|word| word == kernel);

@@ -13,6 +13,7 @@ use crate::apart::works_apart;
 use crate::detector::Detector;
 use crate::footprint::Footprint;
 use crate::global::{Before, Global, PAGE, ROWS};
+use crate::report::Checks;
 use crate::row::ROW;
 use crate::runs::each_lane;
 use crate::shadow::GRANULE;
@@ -72,7 +73,7 @@ impl Detector {
     /// Whether launches of a kernel of a module can be spread, of so many CTAs, clusters of which have such a shape, by who knows
     /// everything so far.
     pub(crate) fn spreads(&mut self, module: u32, name: &str, (ctas, cluster): (u32, [u32; 3])) -> bool {
-        let simple = self.locks.is_none() && !self.records_steps() && self.forgives == 0;
+        let simple = self.locks.is_none() && self.forgives == 0;
         if !simple || self.registers_change || !self.pooled.is_empty() || cluster != [1; 3] || ctas < 2 {
             return false;
         }
@@ -92,7 +93,7 @@ impl Detector {
 
     /// One that judges a part of a launch; it has no other.
     fn part(&self, launch: usize, before: Option<Before>) -> Self {
-        let mut part = Self::new(self.checks);
+        let mut part = Self::new(Checks { litmus: false, ..self.checks });
         part.sites = Arc::clone(&self.sites);
         part.modules.clone_from(&self.modules);
         part.launches.push(self.launches[launch].clone());
