@@ -183,18 +183,23 @@ impl Spread<'_> {
         if !matches!(access.space, SpaceKind::Global | SpaceKind::Generic) {
             return;
         }
+        let mut save = |first: u64| {
+            let last = first.saturating_add(u64::from(access.bytes.max(1)) - 1);
+            for number in [Global::page_of(first), Global::page_of(last)] {
+                if first < SHARED_WINDOW && known[number as usize % KNOWN] != number {
+                    self.save_page(number);
+                    known[number as usize % KNOWN] = number;
+                }
+            }
+        };
         for (warp, &mask) in masks.iter().enumerate().filter(|(_, mask)| **mask != 0) {
             let addresses = access.addresses.lanes(warp);
-            for (_, first) in each_lane(&addresses, mask) {
-                if first < SHARED_WINDOW {
-                    let last = first.saturating_add(u64::from(access.bytes.max(1)) - 1);
-                    for number in [Global::page_of(first), Global::page_of(last)] {
-                        if known[number as usize % KNOWN] != number {
-                            self.save_page(number);
-                            known[number as usize % KNOWN] = number;
-                        }
-                    }
-                }
+            let ends = addresses.iter().fold((u64::MAX, 0), |(low, high), &at| (at.min(low), at.max(high)));
+            // Lanes between are on the pages of these two.
+            if mask == !0 && ends.1 - ends.0 < PAGE {
+                [ends.0, ends.1].into_iter().for_each(&mut save);
+            } else {
+                each_lane(&addresses, mask).for_each(|(_, at)| save(at));
             }
         }
     }
