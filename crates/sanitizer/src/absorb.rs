@@ -5,40 +5,45 @@ use crate::accessor::Accessor;
 use crate::check::Checker;
 use crate::clock::{Clock, Time};
 use crate::detector::Detector;
-use crate::global::{Global, PAGE};
+use crate::global::{Global, PAGE, ROWS};
 use crate::release::Home;
 use crate::row::{ROW, Row};
 use crate::runs::Run;
 use crate::shadow::{Cell, Entry, Extras, GRANULE, WHOLE};
+use crate::shared_out::on_threads;
 use machine::fault::Access;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 impl Detector {
-    /// Takes over what a part of a launch remembers.
-    pub(crate) fn absorb(&mut self, launch: usize, mut part: Self) {
-        part.global.before = None;
-        self.time = self.time.max(part.time);
-        self.launches[launch].talks |= part.launches.iter().any(|launch| launch.talks);
+    /// Takes over what the parts of a launch remember.
+    pub(crate) fn absorb(&mut self, launch: usize, mut parts: Vec<Self>) {
+        self.time = parts.iter().fold(self.time, |time, part| time.max(part.time));
+        self.launches[launch].talks |=
+            parts.iter().flat_map(|part| &part.launches).any(|launch| launch.talks);
         let base = Arc::clone(&self.launches[launch].knowledge.generic);
         let mut replay = Replay { base, own: (u32::MAX, Arc::default()), time: self.time };
-        if !self.global.can_keep(&part.global.listed) {
-            part.unlist_everything();
-        }
-        let numbers: Vec<u64> = part.global.numbers().collect();
-        for number in numbers {
-            let Some(rows) = part.global.rows_of(number).copied() else { continue };
-            let begin = number * PAGE;
-            self.unlist(begin, PAGE);
-            for (address, row) in (begin..).step_by(ROW as usize).zip(rows) {
-                if !row.is_untouched() && !self.take_row(address, &row) {
-                    replay.row(self, &mut part.extras, address, row);
-                }
+        let (mut lists, mut numbers) = (Vec::new(), FxHashSet::default());
+        for part in &mut parts {
+            part.global.before = None;
+            if !self.global.can_keep(&part.global.listed) {
+                part.unlist_everything();
             }
+            lists.push(std::mem::take(&mut part.global.listed));
+            numbers.extend(part.global.numbers().filter(|number| part.global.rows_of(*number).is_some()));
         }
-        let listed = std::mem::take(&mut part.global.listed);
-        if !listed.pages().is_empty() {
-            self.global.keep(listed);
+        for &number in &numbers {
+            self.unlist(number * PAGE, PAGE);
+            self.global.page(number);
         }
+        let globals: Vec<&Global> = parts.iter().map(|part| &*part.global).collect();
+        let mut pages = self.global.rows_of_all(&numbers);
+        let left = on_threads(parts.len(), &mut pages, |pages| take_rows(pages, &globals));
+        for (part, address, row) in left.into_iter().flatten() {
+            replay.row(self, &mut parts[part].extras, address, row);
+        }
+        // Rows come first: what is kept of their pages would have to be looked at again.
+        lists.into_iter().filter(|listed| !listed.pages().is_empty()).for_each(|list| self.global.keep(list));
     }
 
     /// Reads are listed no longer.
@@ -49,26 +54,39 @@ impl Detector {
             self.unlist(first * PAGE, (last - first + 1) * PAGE);
         }
     }
+}
 
-    /// Makes a row what another one says, if it is simple.
-    #[inline(always)]
-    fn take_row(&mut self, address: u64, row: &Row) -> bool {
-        let own = self.global.row(address);
-        if row.split != 0 || row.extra != 0 {
-            return false;
-        }
-        if row.write.entry.exists() {
-            self.extras.release_row(own);
-            *own = *row;
-            return true;
-        }
+/// Makes a row what another one says, if both are simple.
+#[inline(always)]
+fn take_row(own: &mut Row, row: &Row) -> bool {
+    let simple = [&*own, row].into_iter().all(|row| row.split == 0 && row.extra == 0);
+    if simple && row.write.entry.exists() {
+        *own = *row;
+    } else if simple {
         // Nobody reads after those that are known to the launch without knowing them, too.
-        let simple = own.split == 0 && own.extra == 0;
-        if simple {
-            own.read = row.read;
-        }
-        simple
+        own.read = row.read;
     }
+    simple
+}
+
+/// A row of a part that is not simple: the part, the address, the row.
+type Left = (usize, u64, Row);
+
+/// Makes the rows of pages what parts say. What is left to be looked at.
+fn take_rows(pages: &mut [(u64, &mut [Row; ROWS])], parts: &[&Global]) -> Vec<Left> {
+    let mut left = Vec::new();
+    for (number, own) in pages {
+        for (at, rows) in parts.iter().enumerate().filter_map(|(at, part)| Some((at, part.rows_of(*number)?)))
+        {
+            let addresses = (*number * PAGE..).step_by(ROW as usize);
+            for ((address, own), row) in addresses.zip(own.iter_mut()).zip(rows) {
+                if !row.is_untouched() && !take_row(own, row) {
+                    left.push((at, address, *row));
+                }
+            }
+        }
+    }
+    left
 }
 
 /// Accesses that were judged before, and are made once more.

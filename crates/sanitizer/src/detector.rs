@@ -61,8 +61,8 @@ pub(crate) struct Detector {
     pub(crate) last_copies: FxHashMap<usize, BulkCopy>,
     /// Launches before this one are known to all that begin now.
     settled: usize,
-    /// Of kernels, by module, whether their launches can be [spread](crate::spread).
-    pub(crate) apart: FxHashMap<(u32, FuncId), bool>,
+    /// Of kernels, by module and name, whether their launches can be [spread](crate::spread).
+    pub(crate) apart: FxHashMap<u32, FxHashMap<String, bool>>,
 }
 
 /// A bulk copy, between its begin and what completes it.

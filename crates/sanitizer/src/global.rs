@@ -5,7 +5,7 @@ use crate::clock::Time;
 use crate::listed::{Kept, Listed};
 use crate::row::{ROW, Row};
 use crate::shadow::{Cell, Extras, GRANULE};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -198,6 +198,21 @@ impl Global {
             Some(Page::Rows(rows)) => Some(rows),
             Some(Page::Whole(_) | Page::Listed(_)) | None => None,
         }
+    }
+
+    /// The rows of all pages with these numbers that have some of their own.
+    pub(crate) fn rows_of_all(&mut self, numbers: &FxHashSet<u64>) -> Vec<(u64, &mut [Row; ROWS])> {
+        let mut by_place = vec![None; self.pages.all.len()];
+        for number in numbers {
+            if let Some(&place) = self.pages.places.get(number) {
+                by_place[place] = Some(*number);
+            }
+        }
+        let rows = |(page, number): (_, Option<u64>)| match page {
+            &mut Page::Rows(ref mut rows) => Some((number?, &mut **rows)),
+            Page::Whole(_) | Page::Listed(_) => None,
+        };
+        self.pages.all.iter_mut().zip(by_place).filter_map(rows).collect()
     }
 
     /// Of a page the rows that nobody has written all of, by bit.

@@ -26,7 +26,7 @@
 //! | `copies`, `products`, `told` | asynchronous copies; registers of `wgmma`; accesses that no instruction names by an address for each lane |
 //! | `locks`, `tickets`, `guarded`, `predict`, `candidates` | locks and critical sections; accesses of who holds some; what follows for other orders |
 //! | `detectors`, `queue` | who is told; the same on a host thread of its own |
-//! | `apart`, `spread`, `footprint`, `absorb` | kernels whose CTAs share nothing but memory; such launches on several host threads; what these have in common; what everybody remembers of them |
+//! | `apart`, `spread`, `footprint`, `absorb`, `shared_out` | kernels whose CTAs share nothing but memory; such launches on several host threads; what these have in common; what everybody remembers of them; work for several |
 //! | `heap` | allocations, use after free, leaks |
 //! | `diagnose`, `litmus`, `trail`, `report`, `suppress` | what people are told |
 //!
@@ -73,6 +73,7 @@ mod row;
 mod runs;
 mod scattered;
 mod shadow;
+mod shared_out;
 mod site;
 mod spread;
 mod state;

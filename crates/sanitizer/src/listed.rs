@@ -129,6 +129,11 @@ impl Listed {
         self.refused[site] = true;
     }
 
+    /// Refuses what another one does.
+    pub(crate) fn refuse_as(&mut self, other: &Self) {
+        self.refused.clone_from(&other.refused);
+    }
+
     /// The pages of which there are reads.
     pub(crate) fn pages(&self) -> &[u64] {
         &self.pages

@@ -16,13 +16,14 @@ use crate::global::{Before, Global, PAGE, ROWS};
 use crate::report::Checks;
 use crate::row::ROW;
 use crate::runs::each_lane;
-use crate::shadow::GRANULE;
+use crate::shadow::{Extras, GRANULE};
+use crate::shared_out::on_threads;
 use crate::state;
 use machine::Device;
 use machine::fault::Access;
 use machine::memory::{SHARED_WINDOW, SpaceKind};
 use machine::observe::{Happening, Issue, Observer, PackAccess};
-use ptx::module::{FuncId, Function, FunctionKind, Module};
+use ptx::module::{FuncId, Function, FunctionKind};
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -77,10 +78,17 @@ impl Detector {
         if !simple || self.registers_change || !self.pooled.is_empty() || cluster != [1; 3] || ctas < 2 {
             return false;
         }
-        let Self { apart, sites, modules, .. } = self;
-        let Some(known) = modules.get(module as usize) else { return false };
-        let Some(kernel) = kernel_of(known, name) else { return false };
-        *apart.entry((module, kernel)).or_insert_with(|| works_apart(sites, (module, known), kernel))
+        let of_module = self.apart.entry(module).or_default();
+        if let Some(apart) = of_module.get(name) {
+            return *apart;
+        }
+        let apart = self.modules.get(module as usize).is_some_and(|known| {
+            let is = |function: &Function| function.kind == FunctionKind::Entry && function.name == name;
+            let kernel = known.functions.iter().position(is);
+            kernel.is_some_and(|kernel| works_apart(&self.sites, (module, known), FuncId(kernel as u32)))
+        });
+        of_module.insert(name.to_owned(), apart);
+        apart
     }
 
     /// The same of a launch that has begun.
@@ -100,14 +108,9 @@ impl Detector {
         part.time = self.time;
         part.reports.suppressions = self.reports.suppressions.clone();
         part.global.before = before;
+        part.global.listed.refuse_as(&self.global.listed);
         part
     }
-}
-
-/// A kernel by its name.
-fn kernel_of(module: &Module, name: &str) -> Option<FuncId> {
-    let is = |function: &Function| function.kind == FunctionKind::Entry && function.name == name;
-    module.functions.iter().position(is).map(|at| FuncId(at as u32))
 }
 
 impl Watch<'_> {
@@ -224,14 +227,12 @@ impl Spread<'_> {
         let clean = done && parts.iter().all(|part| part.reports.pairs() == 0) && do_not_meet(&mut parts);
         let of_run = &mut watch.sanitizer.detectors().of_run;
         if clean {
-            parts.into_iter().for_each(|part| of_run.absorb(watch.launch, part));
+            of_run.absorb(watch.launch, parts);
             return true;
         }
         // Where something was found there will be more.
         let state::Launch { module, ref kernel, .. } = of_run.launches[watch.launch];
-        if let Some(kernel) = of_run.modules.get(module as usize).and_then(|known| kernel_of(known, kernel)) {
-            of_run.apart.insert((module, kernel), false);
-        }
+        of_run.apart.entry(module).or_default().insert(kernel.clone(), false);
         let saved = saved.map(|saved| saved.into_inner().unwrap_or_else(PoisonError::into_inner));
         parts.iter().for_each(|part| undo(device, part, &saved));
         false
@@ -258,21 +259,29 @@ fn do_not_meet(parts: &mut [Detector]) -> bool {
             );
         }
     }
-    let parts = &*parts;
-    pages.into_iter().filter(|(_, several)| *several).all(|(number, _)| {
-        let mut known = [Footprint::default(); ROWS];
-        parts.iter().filter_map(|part| Some((part, part.global.rows_of(number)?))).all(|(part, rows)| {
+    let parts: Vec<_> = parts.iter().map(|part| (&*part.global, &*part.extras)).collect();
+    let mut several: Vec<u64> =
+        pages.into_iter().filter(|(_, several)| *several).map(|(number, _)| number).collect();
+    let apart = |pages: &mut [u64]| pages.iter().all(|number| is_apart(*number, &parts));
+    on_threads(parts.len(), &mut several, apart).into_iter().all(|apart| apart)
+}
+
+/// Whether no part has written what another one has accessed of a page.
+fn is_apart(number: u64, parts: &[(&Global, &Extras)]) -> bool {
+    let mut known = [Footprint::default(); ROWS];
+    parts.iter().filter_map(|(global, extras)| Some((global.rows_of(number)?, extras))).all(
+        |(rows, extras)| {
             let own = rows.iter().map(|row| match row.is_untouched() {
                 true => Footprint::default(),
-                false => part.extras.footprint(row),
+                false => extras.footprint(row),
             });
             known.iter_mut().zip(own).all(|(known, own)| {
                 let meets = known.meets(own);
                 *known = known.join(own);
                 !meets
             })
-        })
-    })
+        },
+    )
 }
 
 /// Puts back what words had that a part has written.
