@@ -1,20 +1,31 @@
 //! Which kernels have CTAs that work apart: they share global memory, and have no means to tell one another of it. So nothing orders
 //! what two of them do, whoever comes first, and whatever they do can be undone by putting memory back.
 
-use crate::site::{Action, Sites};
+use crate::site::{Action, Site, Sites};
 use ptx::isa::{Access, Effects, Flow, Footprint, Meeting, Proxy};
-use ptx::module::{FuncId, Instruction, Module};
+use ptx::module::{FuncId, FunctionKind, Instruction, Module};
 use ptx::types::StateSpace;
 
-/// Whether the CTAs of a kernel do; its module has a number.
+/// Whether the CTAs of a kernel do; its module has a number. If it calls anything, that may be every function of the module.
 pub(crate) fn works_apart(sites: &Sites, (number, module): (u32, &Module), kernel: FuncId) -> bool {
-    let Some(body) = &module.functions[kernel.index()].body else { return false };
-    (0..).zip(&body.instructions).all(|(at, instruction)| {
-        let action = sites.get(sites.id(number, kernel, at)).action;
-        let followed =
-            matches!(action, Action::None | Action::Access(_) | Action::CompareAndSwap | Action::Rows { .. });
-        followed && stays_inside(module, instruction, sites.get(sites.id(number, kernel, at)).strong)
-    })
+    let stays = |function: FuncId| {
+        let Some(body) = &module.functions[function.index()].body else { return false };
+        (0..).zip(&body.instructions).all(|(at, instruction)| {
+            let Site { action, strong, .. } = *sites.get(sites.id(number, function, at));
+            let followed = matches!(
+                action,
+                Action::None | Action::Access(_) | Action::CompareAndSwap | Action::Rows { .. }
+            );
+            followed && stays_inside(module, instruction, strong)
+        })
+    };
+    let calls = |instruction: &Instruction| {
+        let effects = module.opcode(instruction).sem().map(|sem| sem.effects());
+        effects.is_none_or(|effects| effects.flow == Flow::Call)
+    };
+    let calls = module.functions[kernel.index()].body.iter().flat_map(|body| &body.instructions).any(calls);
+    let mut others = (0..).map(FuncId).zip(&module.functions);
+    stays(kernel) && (!calls || others.all(|(at, other)| other.kind == FunctionKind::Entry || stays(at)))
 }
 
 /// Whether an instruction does nothing that is noticed outside of its CTA but weak loads and stores.
@@ -29,11 +40,10 @@ fn stays_inside(module: &Module, instruction: &Instruction, strong: bool) -> boo
     ];
     let opcode = module.opcode(instruction);
     let Some(sem) = opcode.sem() else { return false };
-    let Effects { flow, barrier, memory, asynchronous, groups, state, .. } = sem.effects();
+    let Effects { barrier, memory, asynchronous, groups, state, .. } = sem.effects();
     let spaces = || (0..opcode.data().operands.len()).filter_map(|at| opcode.operand_space(at));
     let inside = spaces().next().is_some() && spaces().all(|space| INSIDE.contains(&space));
-    let simple = *flow != Flow::Call
-        && barrier.is_none_or(|barrier| barrier.of == Meeting::Cta)
+    let simple = barrier.is_none_or(|barrier| barrier.of == Meeting::Cta)
         && asynchronous.is_none()
         && groups.is_none()
         && !state.outside;

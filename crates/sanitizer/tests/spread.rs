@@ -9,6 +9,8 @@ use std::sync::Arc;
 fn text(body: &str) -> String {
     format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.shared .align 4 .b8 tile[256];\n\
+        .func increment(.param .b64 a)\n{{\n.reg .u64 %d;\n.reg .b32 %r;\nld.param.b64 %d, [a];\nld.global.u32 %r, [%d];\n\
+        add.u32 %r, %r, 1;\nst.global.u32 [%d], %r;\nret;\n}}\n\
         .visible .entry k(.param .u64 p)\n{{\n.reg .u64 %d<4>;\n.reg .b32 %r<8>;\n.reg .pred %p<3>;\n\
         ld.param.u64 %d0, [p];\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, %ctaid.x;\nmad.lo.u32 %r2, %r1, 64, %r0;\n\
         mul.wide.u32 %d1, %r2, 4;\nadd.u64 %d1, %d0, %d1;\n{body}\nret;\n}}\n"
@@ -21,6 +23,8 @@ const OWN: &str = "ld.global.u32 %r3, [%d1];\nadd.u32 %r3, %r3, 1;\nst.global.u3
 const TILE: &str = "ld.global.u32 %r3, [%d1];\nmov.u32 %r4, tile;\nshl.b32 %r5, %r0, 2;\nadd.u32 %r6, %r4, %r5;\n\
     st.shared.u32 [%r6], %r3;\nbar.sync 0;\nxor.b32 %r5, %r5, 4;\nadd.u32 %r6, %r4, %r5;\nld.shared.u32 %r3, [%r6];\n\
     st.global.u32 [%d1], %r3;";
+/// The same by a function.
+const CALL: &str = "{\n.param .b64 a;\nst.param.b64 [a], %d1;\ncall.uni increment, (a);\n}";
 /// The first thread of each CTA adds one to the first word of all.
 const ALL: &str = "setp.ne.u32 %p0, %r0, 0;\n@%p0 bra done;\nld.global.u32 %r3, [%d0];\nadd.u32 %r3, %r3, 1;\n\
     st.global.u32 [%d0], %r3;\ndone:";
@@ -137,7 +141,7 @@ fn check(body: &str, fresh: bool, tries: &[usize]) -> Outcome {
 
 #[test]
 fn what_is_clean_runs_once_on_several_host_threads() {
-    for body in [OWN, TILE] {
+    for body in [OWN, TILE, CALL] {
         assert_eq!(check(body, false, &[4]).reports, [""; 0]);
     }
 }

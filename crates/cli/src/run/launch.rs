@@ -111,7 +111,7 @@ pub(crate) fn run(
         let spreads =
             all.0.len() == 1 && scheduler == SchedulerKind::default() && arguments.threads.is_none();
         progress::watch(total, ("CTAs", launch.kernel.name()), |progress| {
-            let run = |observer, threads| {
+            let run = |observer: Option<&dyn Observer>, threads: usize| {
                 let options = LaunchOptions {
                     threads,
                     scheduler,
