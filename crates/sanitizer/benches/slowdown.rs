@@ -1,5 +1,5 @@
 //! The interpreter with the sanitizer and without: the machine's own benchmark kernels, and kernels of the file tests
-//! that sort, scan and reduce, CTAs that wait for one another, reads here and there. With the sanitizer a launch has one host thread; without it is measured on one and on all.
+//! that sort, scan and reduce, CTAs that wait for one another, reads here and there. With the sanitizer and without a launch is measured on one host thread and on all, as far as it can have them.
 //!
 //! Each round runs a kernel in all three ways, one after the other, so that whatever else the host does strikes all of
 //! them; medians of the rounds, and of their ratios. What one thread does is measured in its processor time, which a busy
