@@ -7,7 +7,7 @@
 use crate::lock;
 use abi::names::demangled;
 use machine::fault::Access;
-use machine::{Fault, Launch};
+use machine::{Device, Fault, Launch};
 use sanitizer::{Host, Moment, Report, Sanitizer, Seen, Shape, Watch, Whole};
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard};
@@ -182,10 +182,10 @@ impl Checking {
         Some(after)
     }
 
-    /// Whether a launch that comes next on the calling thread may run on several host threads.
-    pub(crate) fn spreads(&self, launch: &Launch<'_>) -> bool {
+    /// Whether a launch on a device that comes next on the calling thread may run on several host threads.
+    pub(crate) fn spreads(&self, device: &Device, launch: &Launch<'_>) -> bool {
         let module = launch.kernel.module().shared_module();
-        self.schedules == 1 && self.sanitizer.spreads(module, shape_of(launch), &self.current())
+        self.schedules == 1 && self.sanitizer.spreads(device, module, shape_of(launch), &self.current())
     }
 
     /// A launch begins.

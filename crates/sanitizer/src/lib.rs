@@ -94,7 +94,7 @@ use detector::Detector;
 use detectors::Detectors;
 use machine::fault::Access;
 use machine::observe::{Happening, Issue, Lanes, Observer};
-use machine::{Fault, SchedulerKind, Trap};
+use machine::{Device, Fault, SchedulerKind, Trap};
 use ptx::module::{Checked, FuncId, Module};
 use queue::Queue;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -183,12 +183,20 @@ impl Sanitizer {
         Watch { sanitizer: self, launch, module, whole: None }
     }
 
-    /// Whether a launch that begins after a moment may [run on several host threads](Watch::spread), as things are.
-    pub fn spreads(&self, module: &Arc<Checked<Module>>, shape: Shape<'_>, after: &Moment) -> bool {
+    /// Whether a launch on a device that begins after a moment may [run on several host threads](Watch::spread), as things are.
+    pub fn spreads(
+        &self,
+        device: &Device,
+        module: &Arc<Checked<Module>>,
+        shape: Shape<'_>,
+        after: &Moment,
+    ) -> bool {
         let of_run = &mut self.detectors().of_run;
         let number = of_run.number_of(module);
         let ctas = shape.grid.iter().fold(1, |all: u32, extent| all.saturating_mul(*extent));
-        of_run.is_all_known_to(&after.of_run) && of_run.spreads(number, shape.kernel, (ctas, shape.cluster))
+        spread::has_room(device)
+            && of_run.is_all_known_to(&after.of_run)
+            && of_run.spreads(number, shape.kernel, (ctas, shape.cluster))
     }
 
     /// Now: after everything that has happened so far.

@@ -32,6 +32,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What a page had before anybody wrote to it. Bytes that are not there are zeros, and nobody has written them.
 type Saved = FxHashMap<u64, Box<[u8; PAGE as usize]>>;
 
+/// Bytes in allocations of a device, at most: as many may be saved. Times parts they may be shadowed so often.
+const MOST: u64 = 1 << 30;
+const MOST_SHADOWED: u64 = 1 << 34;
+
+/// Whether what a launch may do to a device's memory can be undone.
+pub(crate) fn has_room(device: &Device) -> bool {
+    device.memory().used() <= MOST
+}
+
+/// How many parts there may be for so many host threads. Some share one if that is less.
+fn parts(device: &Device, threads: usize) -> usize {
+    let most = MOST_SHADOWED / device.memory().used().max(1);
+    threads.min(usize::try_from(most).unwrap_or(usize::MAX))
+}
+
 /// Saved pages stand in so many lists, so that host threads seldom wait for one another.
 const LISTS: usize = 16;
 
@@ -135,13 +150,14 @@ impl Watch<'_> {
     pub fn spread<'w>(&'w self, device: &'w Device, threads: usize) -> Option<Spread<'w>> {
         static SPREADS: AtomicU64 = AtomicU64::new(1);
         let spreads = threads > 1
+            && has_room(device)
             && self.whole.is_none()
             && self.sanitizer.detectors().of_run.may_be_spread(self.launch);
         spreads.then(|| Spread {
             watch: self,
             device,
             number: SPREADS.fetch_add(1, Ordering::Relaxed),
-            parts: (0..threads).map(|_| Mutex::default()).collect(),
+            parts: (0..parts(device, threads)).map(|_| Mutex::default()).collect(),
             threads: AtomicUsize::new(0),
             saved: Default::default(),
         })
