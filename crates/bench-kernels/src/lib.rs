@@ -43,6 +43,11 @@ impl Bench {
         Self { device, module }
     }
 
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
     /// Zeroed memory of the device.
     pub fn buffer(&self, bytes: u64) -> u64 {
         self.device.memory().allocate(bytes).expect("memory")

@@ -7,7 +7,7 @@
 use crate::lock;
 use abi::names::demangled;
 use machine::fault::Access;
-use machine::{Fault, Launch};
+use machine::{Device, Fault, Launch};
 use sanitizer::{Host, Moment, Report, Sanitizer, Seen, Shape, Watch, Whole};
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard};
@@ -182,14 +182,15 @@ impl Checking {
         Some(after)
     }
 
+    /// Whether a launch on a device that comes next on the calling thread may run on several host threads.
+    pub(crate) fn spreads(&self, device: &Device, launch: &Launch<'_>) -> bool {
+        let module = launch.kernel.module().shared_module();
+        self.schedules == 1 && self.sanitizer.spreads(device, module, shape_of(launch), &self.current())
+    }
+
     /// A launch begins.
     pub(crate) fn begin(&self, launch: &Launch<'_>, host: Option<&Host>) -> Watch<'_> {
-        let shape = Shape {
-            kernel: launch.kernel.name(),
-            grid: launch.grid,
-            block: launch.block,
-            cluster: launch.cluster.unwrap_or([1; 3]),
-        };
+        let shape = shape_of(launch);
         let module = launch.kernel.module().shared_module();
         let watch = self.sanitizer.begin_after(module, shape, &self.current());
         host.into_iter().for_each(|host| watch.launched_at(host));
@@ -278,5 +279,14 @@ impl Checking {
     pub(crate) fn finish(&self) {
         self.sanitizer.finish();
         self.tell();
+    }
+}
+
+fn shape_of<'a>(launch: &Launch<'a>) -> Shape<'a> {
+    Shape {
+        kernel: launch.kernel.name(),
+        grid: launch.grid,
+        block: launch.block,
+        cluster: launch.cluster.unwrap_or([1; 3]),
     }
 }

@@ -7,7 +7,7 @@ use crate::limits::{Limit, Limits};
 use crate::module::Function;
 use machine::observe::Observer;
 use machine::system::{GraphAnswer, GraphStream, KernelAttributes, NodeChange, RunGrid, System};
-use machine::{Kernel, Launch};
+use machine::{Device, Kernel, Launch};
 use sanitizer::Host;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +33,9 @@ pub(crate) struct DeviceRuntime<'a> {
     /// Where on the host it was asked for.
     host: Option<&'a Host>,
     begun: AtomicBool,
+    /// The host threads of a launch that is checked on several, and whether what it has done was undone.
+    spread: Option<(&'a Device, usize)>,
+    undone: AtomicBool,
 }
 
 impl<'a> DeviceRuntime<'a> {
@@ -43,7 +46,18 @@ impl<'a> DeviceRuntime<'a> {
         health: &'a Health,
         graph: Option<&'a dyn EnclosingGraph>,
     ) -> Self {
-        Self { function, limits, health, graph, observer: None, host: None, begun: AtomicBool::new(false) }
+        let (begun, undone) = Default::default();
+        Self { function, limits, health, graph, observer: None, host: None, begun, spread: None, undone }
+    }
+
+    /// The same of a launch that is checked on so many host threads. Where that finds anything [it is undone](Self::is_undone).
+    pub(crate) fn spread_over(self, device: &'a Device, threads: usize) -> Self {
+        Self { spread: Some((device, threads)).filter(|(_, threads)| *threads > 1), ..self }
+    }
+
+    /// Whether the launch is as if it had not been, and is to run again on one host thread.
+    pub(crate) fn is_undone(&self) -> bool {
+        self.undone.load(Ordering::Relaxed)
     }
 
     /// The same of a launch that was asked for at a place on the host.
@@ -97,7 +111,18 @@ impl System for DeviceRuntime<'_> {
         let Some(checking) = self.health.checking() else { return drop(run(None)) };
         let watch = checking.begin(launch, self.host);
         let found = self.health.found();
-        let fault = run(Some(&watch));
+        let fault = match self.spread {
+            None => run(Some(&watch)),
+            Some((device, threads)) => {
+                let spread = watch.spread(device, threads);
+                let whole = spread.is_some_and(|spread| {
+                    let fault = run(Some(&spread));
+                    spread.settle(fault.is_none())
+                });
+                self.undone.store(!whole, Ordering::Relaxed);
+                None
+            }
+        };
         found.into_iter().for_each(|found| found.compare(&watch));
         checking.end(watch, fault.as_ref());
     }

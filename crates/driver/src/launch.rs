@@ -123,8 +123,18 @@ impl PreparedLaunch {
             Ok(workspace) => workspace,
             Err(error) => return health.note(Err(error)),
         };
+        let launch = self.launch(self.params.clone());
+        let _turn = health.turn();
+        let debugging = health.debugging(&launch);
+        let threads = match health.checking() {
+            Some(checking) if debugging.is_some() || graph.is_some() || !self.spreads(checking, &launch) => 1,
+            Some(_) | None => *HOST_THREADS,
+        };
+        let runtime =
+            || DeviceRuntime::new(&self.function, &self.limits, health, graph).asked_at(self.host.as_ref());
+        let first = runtime().spread_over(&self.machine, threads);
         let options = LaunchOptions {
-            threads: if health.checking().is_some() { 1 } else { *HOST_THREADS },
+            threads,
             stack: self.limits.stack(),
             heap: self.limits.heap(),
             grid_workspace: workspace.as_ref().map_or(0, |workspace| workspace.address),
@@ -133,17 +143,17 @@ impl PreparedLaunch {
             masks: health.masks(),
             time: Time::Host,
             engine: health.engine(),
-            system: Some(
-                &DeviceRuntime::new(&self.function, &self.limits, health, graph).asked_at(self.host.as_ref()),
-            ),
+            system: Some(&first),
             ..LaunchOptions::default()
         };
-        let launch = self.launch(self.params.clone());
-        let _turn = health.turn();
-        let result = match health.debugging(&launch) {
+        let mut result = match debugging {
             Some(debugging) => self.debug(debugging, &launch, &options, health, graph),
             None => self.launch_checked(&launch, &options, health, graph),
         };
+        if first.is_undone() {
+            let options = LaunchOptions { threads: 1, system: Some(&runtime()), ..options };
+            result = self.launch_checked(&launch, &options, health, graph);
+        }
         match result {
             Ok(report) => health.warn(&report.misuses),
             Err(LaunchError::Fault(fault)) => health.fault(&fault),
@@ -153,6 +163,13 @@ impl PreparedLaunch {
 }
 
 impl PreparedLaunch {
+    /// Whether checks let it run on several host threads, and nobody can tell if they have it undone and run again.
+    fn spreads(&self, checking: &Checking, launch: &Launch<'_>) -> bool {
+        let context = self.function.module().context();
+        context.is_ok_and(|context| context.device().process().has_only_device_memory())
+            && checking.spreads(&self.machine, launch)
+    }
+
     /// Lets the machine run it, once more under each schedule that the checks want.
     fn launch_checked(
         &self,

@@ -1,13 +1,16 @@
 //! The interpreter with the sanitizer and without: the machine's own benchmark kernels, and kernels of the file tests
-//! that sort, scan and reduce, CTAs that wait for one another, reads here and there. With the sanitizer a launch has one host thread; without it is measured on one and on all.
+//! that sort, scan and reduce, CTAs that wait for one another, reads here and there. With the sanitizer and without a launch is measured on one host thread and on all, as far as it can have them.
 //!
 //! Each round runs a kernel in all three ways, one after the other, so that whatever else the host does strikes all of
 //! them; medians of the rounds, and of their ratios. What one thread does is measured in its processor time, which a busy
 //! host distorts less, where the host tells it (Linux); the rest by the clock. Words on the command line choose kernels;
-//! with `profile` among them launches are only made with checks, with `predict` with those that look into locks.
+//! with `profile` among them launches are only made with checks, with `spread` so on all host threads, with `predict` with those that look into
+//! locks.
 
 use bench_kernels::{Bench, Case};
+use machine::observe::Observer;
 use sanitizer::{Sanitizer, Shape, Suppressions};
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 /// Rounds of a kernel, and how long one way of running it is repeated in a round.
@@ -175,17 +178,19 @@ impl Program {
     }
 }
 
-/// A launch with all checks, in the background or not; what they find must be nothing.
-fn checked(bench: &Bench, case: &Case, checks: &str, in_background: bool) {
+/// A launch with all checks, on one host thread or on as many as it can have; what they find must be nothing.
+fn checked(bench: &Bench, case: &Case, checks: &str, threads: usize) {
     let checks = checks.parse().expect("names of checks");
     let mut sanitizer = Sanitizer::new(checks, Suppressions::default());
-    if in_background {
+    if threads > 1 {
         sanitizer = sanitizer.in_background();
     }
     let &Case { kernel, grid, block, .. } = case;
     let shape = Shape { kernel, grid, block, cluster: [1; 3] };
     let watch = sanitizer.begin(bench.module.shared_module(), shape);
-    bench.run(case, Some(&watch));
+    let run =
+        |observer: &dyn Observer, threads| Ok::<_, Infallible>(bench.run_on(threads, case, Some(observer)));
+    watch.run(bench.device(), threads, run).unwrap_or_else(|never| match never {});
     watch.end();
     assert!(sanitizer.reports().is_empty(), "{}", sanitizer.reports()[0].text());
 }
@@ -224,19 +229,20 @@ struct Round {
     all: f64,
 }
 
-/// Launches with checks alone, for profilers.
-fn profile(bench: &Bench, prepared: &Prepared, checks: &str) {
-    let run = || checked(bench, prepared.begin(bench), checks, false);
-    let own = median((0..ROUNDS).map(|_| time(run).1).collect());
-    println!("{}: {:.3} ms, checked for {checks}", prepared.case.kernel, own * 1e3);
+/// Launches with checks alone, for profilers; on one host thread by its processor time.
+fn profile(bench: &Bench, prepared: &Prepared, checks: &str, threads: usize) {
+    let run = || checked(bench, prepared.begin(bench), checks, threads);
+    let (clocks, own): (Vec<f64>, Vec<f64>) = (0..ROUNDS).map(|_| time(run)).unzip();
+    let took = median(if threads > 1 { clocks } else { own });
+    println!("{}: {:.3} ms, checked for {checks}", prepared.case.kernel, took * 1e3);
 }
 
 fn measure(bench: &Bench, prepared: &Prepared, threads: usize) {
     let rounds: Vec<Round> = (0..ROUNDS)
         .map(|_| {
             let (_, alone) = time(|| _ = bench.run(prepared.begin(bench), None));
-            let (_, own) = time(|| checked(bench, prepared.begin(bench), "all", false));
-            let (checked_by_clock, _) = time(|| checked(bench, prepared.begin(bench), "all", true));
+            let (_, own) = time(|| checked(bench, prepared.begin(bench), "all", 1));
+            let (checked_by_clock, _) = time(|| checked(bench, prepared.begin(bench), "all", threads));
             let (all, _) = time(|| _ = bench.run_on(threads, prepared.begin(bench), None));
             Round { alone, checked: own, checked_by_clock, all }
         })
@@ -261,13 +267,14 @@ fn main() {
         chosen.retain(|chosen| chosen != word);
         chosen.len() < all
     };
-    let only_checked = match (told("profile"), told("predict")) {
-        (_, true) => Some("locks,predict"),
-        (true, false) => Some("all"),
-        (false, false) => None,
+    let only_checked = match (told("profile"), told("spread"), told("predict")) {
+        (_, _, true) => Some(("locks,predict", false)),
+        (_, true, false) => Some(("all", true)),
+        (true, false, false) => Some(("all", false)),
+        (false, false, false) => None,
     };
     let measure = |bench: &Bench, prepared: &Prepared, threads| match only_checked {
-        Some(checks) => profile(bench, prepared, checks),
+        Some((checks, spread)) => profile(bench, prepared, checks, if spread { threads } else { 1 }),
         None => measure(bench, prepared, threads),
     };
     let wanted = |kernel: &str| chosen.is_empty() || chosen.iter().any(|word| word == kernel);

@@ -31,7 +31,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct Detector {
     pub(crate) checks: Checks,
-    pub(crate) sites: Sites,
+    pub(crate) sites: Arc<Sites>,
     pub(crate) modules: Vec<Arc<Checked<Module>>>,
     pub(crate) launches: Vec<Launch>,
     pub(crate) blocks: Blocks,
@@ -61,6 +61,8 @@ pub(crate) struct Detector {
     pub(crate) last_copies: FxHashMap<usize, BulkCopy>,
     /// Launches before this one are known to all that begin now.
     settled: usize,
+    /// Of kernels, by module and name, whether their launches can be [spread](crate::spread).
+    pub(crate) apart: FxHashMap<u32, FxHashMap<String, bool>>,
 }
 
 /// A bulk copy, between its begin and what completes it.
@@ -607,13 +609,29 @@ impl Detector {
         self.with_cell(target, |extras, cell| extras.set_location(cell, byte, location));
     }
 
+    /// The number of a module, which is added if it is not known yet.
+    pub(crate) fn number_of(&mut self, module: &Arc<Checked<Module>>) -> u32 {
+        match self.modules.iter().position(|known| Arc::ptr_eq(known, module)) {
+            Some(number) => number as u32,
+            None => {
+                self.modules.push(Arc::clone(module));
+                Arc::make_mut(&mut self.sites).add(module)
+            }
+        }
+    }
+
+    /// Whether everything so far is over and known to who knows so much.
+    pub(crate) fn is_all_known_to(&self, knowledge: &Knowledge) -> bool {
+        let known = |before: &Launch| {
+            before.ended.is_some_and(|end| knowledge.generic.threads_of(before.first) >= end)
+        };
+        self.launches[self.settled..].iter().all(known)
+    }
+
     /// A launch begins: what its threads know, and everything about its shape. Its number.
     pub(crate) fn begin(&mut self, mut launch: Launch) -> usize {
-        // Where everything so far is over and known, one number says so.
-        let known = |before: &Launch| {
-            before.ended.is_some_and(|end| launch.knowledge.generic.threads_of(before.first) >= end)
-        };
-        if self.launches[self.settled..].iter().all(known) {
+        // One number says so.
+        if self.is_all_known_to(&launch.knowledge) {
             launch.knowledge = self.after_everything();
             self.settled = self.launches.len();
         }

@@ -25,7 +25,7 @@ pub struct Shape<'a> {
 /// What happens before a launch: a point in the order of launches, streams, events and the host.
 #[derive(Clone, Debug, Default)]
 pub struct Moment {
-    of_run: Knowledge,
+    pub(crate) of_run: Knowledge,
     of_locks: Knowledge,
 }
 
@@ -140,14 +140,7 @@ fn begin(
     shape: Shape<'_>,
     after: &Knowledge,
 ) -> (usize, u32) {
-    let known = detector.modules.iter().position(|known| Arc::ptr_eq(known, module));
-    let number = match known {
-        Some(number) => number as u32,
-        None => {
-            detector.modules.push(Arc::clone(module));
-            detector.sites.add(module)
-        }
-    };
+    let number = detector.number_of(module);
     let first = detector.next_cta();
     let launch = detector.begin(state::Launch {
         kernel: shape.kernel.to_owned(),

@@ -2,15 +2,16 @@
 //! whole has one row that stands for all.
 
 use crate::clock::Time;
-use crate::listed::Listed;
+use crate::listed::{Kept, Listed};
 use crate::row::{ROW, Row};
 use crate::shadow::{Cell, Extras, GRANULE};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Bytes of guest memory that a page shadows.
 pub(crate) const PAGE: u64 = 4096;
-const ROWS: usize = (PAGE / ROW) as usize;
+pub(crate) const ROWS: usize = (PAGE / ROW) as usize;
 
 #[derive(Debug)]
 enum Page {
@@ -96,13 +97,41 @@ impl Pages {
     }
 }
 
+/// Tells of a page by its number which rows nobody has written all of, by bit.
+type Unwritten = dyn Fn(u64) -> u64 + Send + Sync;
+
+/// Another shadow that says what was written before this one began.
+pub(crate) struct Before(pub(crate) Arc<Unwritten>);
+
+impl std::fmt::Debug for Before {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Before").finish_non_exhaustive()
+    }
+}
+
+impl Before {
+    fn page(&self, number: u64) -> Page {
+        match self.0(number) {
+            0 => Page::Whole(Row::new(false)),
+            u64::MAX => Page::Whole(Row::new(true)),
+            rows => {
+                let rows = (0..ROWS).map(|at| Row::new(rows >> at & 1 != 0)).collect::<Vec<_>>();
+                Page::Rows(rows.try_into().expect("there are as many rows as a page has"))
+            }
+        }
+    }
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Global {
     pages: Pages,
+    /// If this shadow is that of a part of a launch, what was before.
+    pub(crate) before: Option<Before>,
     /// Pages that are not there and that nobody has written: the first, and that behind the last.
     fresh: BTreeMap<u64, u64>,
     pub(crate) listed: Listed,
+    pub(crate) kept: Kept,
     left: Left,
 }
 
@@ -122,8 +151,11 @@ impl Global {
     /// A page, which is made if it is not there, and rows that are left.
     #[inline(always)]
     fn made(&mut self, number: u64) -> (&mut Page, &mut Left) {
-        let Self { pages, fresh, left, .. } = self;
+        let Self { pages, before, fresh, left, .. } = self;
         let page = pages.or_make(number, || {
+            if let Some(before) = before {
+                return before.page(number);
+            }
             let unwritten = !fresh.is_empty() && take(fresh, number, number + 1);
             Page::Whole(Row::new(unwritten))
         });
@@ -141,7 +173,7 @@ impl Global {
 
     /// Is as if it were new, but for its memory.
     pub(crate) fn forget_all(&mut self) {
-        let Self { pages, fresh, listed, left } = self;
+        let Self { pages, before, fresh, listed, kept, left } = self;
         left.extend(pages.all.drain(..).filter_map(|page| match page {
             Page::Rows(rows) => Some(rows),
             Page::Whole(_) | Page::Listed(_) => None,
@@ -151,6 +183,61 @@ impl Global {
         pages.latest = None;
         fresh.clear();
         listed.forget_all();
+        *before = None;
+        *kept = Kept::default();
+    }
+
+    /// The numbers of the pages that are there.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> {
+        self.pages.places.keys().copied()
+    }
+
+    /// The rows of a page that has some of its own.
+    pub(crate) fn rows_of(&self, number: u64) -> Option<&[Row; ROWS]> {
+        match self.pages.get(number) {
+            Some(Page::Rows(rows)) => Some(rows),
+            Some(Page::Whole(_) | Page::Listed(_)) | None => None,
+        }
+    }
+
+    /// The rows of all pages with these numbers that have some of their own.
+    pub(crate) fn rows_of_all(&mut self, numbers: &FxHashSet<u64>) -> Vec<(u64, &mut [Row; ROWS])> {
+        let mut by_place = vec![None; self.pages.all.len()];
+        for number in numbers {
+            if let Some(&place) = self.pages.places.get(number) {
+                by_place[place] = Some(*number);
+            }
+        }
+        let rows = |(page, number): (_, Option<u64>)| match page {
+            &mut Page::Rows(ref mut rows) => Some((number?, &mut **rows)),
+            Page::Whole(_) | Page::Listed(_) => None,
+        };
+        self.pages.all.iter_mut().zip(by_place).filter_map(rows).collect()
+    }
+
+    /// Of a page the rows that nobody has written all of, by bit.
+    pub(crate) fn unwritten(&self, extras: &Extras, number: u64) -> u64 {
+        let some = |row: &Row| (0..ROW).step_by(GRANULE as usize).any(|at| !extras.is_written(row, at));
+        match self.pages.get(number) {
+            None => {
+                if self.is_fresh(number) {
+                    u64::MAX
+                } else {
+                    0
+                }
+            }
+            Some(Page::Whole(row)) => {
+                if row.unwritten {
+                    u64::MAX
+                } else {
+                    0
+                }
+            }
+            Some(Page::Listed(_)) => 0,
+            Some(Page::Rows(rows)) => {
+                rows.iter().enumerate().fold(0, |all, (at, row)| all | u64::from(some(row)) << at)
+            }
+        }
     }
 
     /// Bytes of its memory.
@@ -168,7 +255,7 @@ impl Global {
 
     /// Whether reads of a page are listed.
     pub(crate) fn has_listed(&self, number: u64) -> bool {
-        matches!(self.pages.get(number), Some(Page::Listed(_)))
+        matches!(self.pages.get(number), Some(Page::Listed(_))) || self.kept.has(number)
     }
 
     /// Has a page listed, if one row stands for it, all of it was written, and that is known to who knows everybody up to a
@@ -190,7 +277,8 @@ impl Global {
 
     /// A page is no longer listed. Whether it was.
     pub(crate) fn end_listing(&mut self, number: u64) -> bool {
-        let Some(page @ Page::Listed(_)) = self.pages.get_mut(number) else { return false };
+        let kept = self.kept.end(number);
+        let Some(page @ Page::Listed(_)) = self.pages.get_mut(number) else { return kept };
         page.rows(&mut self.left);
         true
     }

@@ -32,7 +32,7 @@ impl Detector {
     }
 
     /// Reads of a range are listed no longer.
-    fn unlist(&mut self, address: u64, bytes: u64) {
+    pub(crate) fn unlist(&mut self, address: u64, bytes: u64) {
         let last = address.saturating_add(bytes.max(1) - 1);
         Checker::new(&mut self.extras, &self.sites, &self.launches).unlist(&mut self.global, (address, last));
     }

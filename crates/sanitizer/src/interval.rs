@@ -29,6 +29,7 @@ use machine::observe::{MemoryAccess, PackAccess, PackAddresses};
 use stamps::{Read, Write};
 use std::cell::Cell;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Shared memory of which words are followed here, at most.
 const REACH: u64 = TENSOR_MEMORY;
@@ -336,7 +337,7 @@ impl Detector {
     fn find_anchors(&mut self, site: SiteId) {
         let Site { module, function, .. } = *self.sites.get(site);
         if let Some(text) = self.modules.get(module as usize).filter(|_| !self.registers_change) {
-            self.sites.find_anchors((module, text), function);
+            Arc::make_mut(&mut self.sites).find_anchors((module, text), function);
         }
     }
 
@@ -410,7 +411,7 @@ fn words_of_row(row: u64) -> usize {
 }
 
 /// Whether a launch has intervals.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Intervals {
     /// Whether it may have some at all.
     pub(crate) possible: bool,

@@ -26,14 +26,17 @@
 //! | `copies`, `products`, `told` | asynchronous copies; registers of `wgmma`; accesses that no instruction names by an address for each lane |
 //! | `locks`, `tickets`, `guarded`, `predict`, `candidates` | locks and critical sections; accesses of who holds some; what follows for other orders |
 //! | `detectors`, `queue` | who is told; the same on a host thread of its own |
+//! | `apart`, `spread`, `footprint`, `absorb`, `shared_out` | kernels whose CTAs share nothing but memory; such launches on several host threads; what these have in common; what everybody remembers of them; work for several |
 //! | `heap` | allocations, use after free, leaks |
 //! | `diagnose`, `litmus`, `trail`, `report`, `suppress` | what people are told |
 //!
 //! The definitions are those of the `memory-model` crate, whose text says which operations are strong, release, acquire, and
 //! have scopes that meet ([`memory_model::definitions`]); its axioms judge the litmus tests that reports come with.
 
+mod absorb;
 mod accessor;
 mod anchors;
+mod apart;
 mod candidates;
 mod check;
 mod clock;
@@ -42,6 +45,7 @@ mod counters;
 mod detector;
 mod detectors;
 mod diagnose;
+mod footprint;
 mod global;
 mod guarded;
 mod half_rows;
@@ -69,7 +73,9 @@ mod row;
 mod runs;
 mod scattered;
 mod shadow;
+mod shared_out;
 mod site;
+mod spread;
 mod state;
 mod strong;
 mod suppress;
@@ -81,13 +87,14 @@ mod words;
 
 pub use detectors::{Moment, Shape};
 pub use report::{Actor, Allocation, Checks, Host, Report, Seen};
+pub use spread::Spread;
 pub use suppress::Suppressions;
 
 use detector::Detector;
 use detectors::Detectors;
 use machine::fault::Access;
 use machine::observe::{Happening, Issue, Lanes, Observer};
-use machine::{Fault, SchedulerKind, Trap};
+use machine::{Device, Fault, SchedulerKind, Trap};
 use ptx::module::{Checked, FuncId, Module};
 use queue::Queue;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -108,7 +115,7 @@ impl std::fmt::Debug for Sanitizer {
 /// What `griddepcontrol.wait` waits for, once it is complete.
 pub type Whole = Arc<dyn Fn() -> Moment + Send + Sync>;
 
-/// One launch, as an observer of the machine. Run it on one host thread.
+/// One launch, as an observer of the machine, for one host thread; [`Watch::run`] has more.
 pub struct Watch<'a> {
     sanitizer: &'a Sanitizer,
     launch: usize,
@@ -174,6 +181,22 @@ impl Sanitizer {
     pub fn begin_after(&self, module: &Arc<Checked<Module>>, shape: Shape<'_>, after: &Moment) -> Watch<'_> {
         let (launch, module) = self.detectors().begin(module, shape, after);
         Watch { sanitizer: self, launch, module, whole: None }
+    }
+
+    /// Whether a launch on a device that begins after a moment may [run on several host threads](Watch::spread), as things are.
+    pub fn spreads(
+        &self,
+        device: &Device,
+        module: &Arc<Checked<Module>>,
+        shape: Shape<'_>,
+        after: &Moment,
+    ) -> bool {
+        let of_run = &mut self.detectors().of_run;
+        let number = of_run.number_of(module);
+        let ctas = shape.grid.iter().fold(1, |all: u32, extent| all.saturating_mul(*extent));
+        spread::has_room(device)
+            && of_run.is_all_known_to(&after.of_run)
+            && of_run.spreads(number, shape.kernel, (ctas, shape.cluster))
     }
 
     /// Now: after everything that has happened so far.

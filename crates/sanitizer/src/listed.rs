@@ -64,6 +64,28 @@ pub(crate) struct Listed {
     refused: Vec<bool>,
 }
 
+/// What parts of launches have listed, and of which pages: these may be in rows, to which nothing else has happened since.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    lists: Vec<Listed>,
+    pages: FxHashSet<u64>,
+}
+
+/// Lists that are kept, at most.
+const LISTS: usize = 256;
+
+impl Kept {
+    #[inline(always)]
+    pub(crate) fn has(&self, number: u64) -> bool {
+        !self.pages.is_empty() && self.pages.contains(&number)
+    }
+
+    /// A page is kept no longer. Whether it was.
+    pub(crate) fn end(&mut self, number: u64) -> bool {
+        self.pages.remove(&number)
+    }
+}
+
 /// Of a number that no page has.
 const NO_PAGE: (u64, bool) = (u64::MAX, false);
 
@@ -105,6 +127,16 @@ impl Listed {
             self.refused.resize(site + 1, false);
         }
         self.refused[site] = true;
+    }
+
+    /// Refuses what another one does.
+    pub(crate) fn refuse_as(&mut self, other: &Self) {
+        self.refused.clone_from(&other.refused);
+    }
+
+    /// The pages of which there are reads.
+    pub(crate) fn pages(&self) -> &[u64] {
+        &self.pages
     }
 
     /// Notes reads whose addresses are listed.
@@ -324,16 +356,41 @@ impl Global {
                 self.listed.add(number);
             }
         }
-        self.listed.known[number as usize % KNOWN] = (number, written.is_some());
+        // What is kept of it is listed, though nothing more can be.
+        if written.is_some() || !self.kept.has(number) {
+            self.listed.known[number as usize % KNOWN] = (number, written.is_some());
+        }
         written.is_some()
     }
 
-    /// Pages that are listed are no longer so: their numbers, and what was listed.
-    fn take_listed(&mut self) -> (FxHashSet<u64>, Listed) {
+    /// Pages that are listed are no longer so: their numbers, and what was listed, in the order in which it was.
+    fn take_listed(&mut self) -> (FxHashSet<u64>, Vec<Listed>) {
         let mut listed = std::mem::take(&mut self.listed);
         let pages = std::mem::take(&mut listed.pages);
         self.listed.refused = std::mem::take(&mut listed.refused);
-        (pages.into_iter().filter(|&number| self.end_listing(number)).collect(), listed)
+        let pages = pages.into_iter().filter(|&number| self.end_listing(number)).collect();
+        let mut all = std::mem::take(&mut self.kept).lists;
+        all.push(listed);
+        (pages, all)
+    }
+
+    /// Whether what others have listed can be kept, too.
+    pub(crate) fn can_keep(&self, listed: &Listed) -> bool {
+        let size = |listed: &Listed| listed.addresses.len() + listed.reads.len() + listed.said;
+        self.kept.lists.len() < LISTS
+            && self.kept.lists.iter().chain([listed]).map(size).sum::<usize>() < MOST
+    }
+
+    /// Keeps what others have listed, later than whatever happened to the pages.
+    pub(crate) fn keep(&mut self, listed: Listed) {
+        for &number in &listed.pages {
+            if !self.has_listed(number) {
+                self.listed.pages.push(number);
+            }
+            self.kept.pages.insert(number);
+            self.listed.known[number as usize % KNOWN] = NO_PAGE;
+        }
+        self.kept.lists.push(listed);
     }
 }
 
@@ -360,10 +417,21 @@ impl Checker<'_> {
     #[cold]
     #[inline(never)]
     fn unlist_all(&mut self, global: &mut Global, happens_to: impl Fn(u64) -> bool) {
-        let (pages, Listed { reads, addresses: all, begin, clocks, .. }) = global.take_listed();
-        let mut all = all.into_iter();
+        let (pages, lists) = global.take_listed();
         let found = (self.conflict.take(), self.unwritten.take(), self.own);
         self.own = false;
+        lists.into_iter().for_each(|listed| self.unlist_one(global, listed, &pages, &happens_to));
+        (self.conflict, self.unwritten, self.own) = found;
+    }
+
+    fn unlist_one(
+        &mut self,
+        global: &mut Global,
+        Listed { reads, addresses: all, begin, clocks, .. }: Listed,
+        pages: &FxHashSet<u64>,
+        happens_to: &impl Fn(u64) -> bool,
+    ) {
+        let mut all = all.into_iter();
         for Reads { home, warp, entry, clock, bytes, run } in reads {
             let site = self.sites.get(entry.site());
             if let Some((lanes, count)) = run {
@@ -393,7 +461,6 @@ impl Checker<'_> {
                 of_pages(run).for_each(|part| self.read_part(global, &part, &by));
             }
         }
-        (self.conflict, self.unwritten, self.own) = found;
     }
 
     /// A read within a page.

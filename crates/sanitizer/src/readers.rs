@@ -68,6 +68,12 @@ impl Reader {
 }
 
 impl WordReaders {
+    /// The words that have any, by bit.
+    pub(crate) fn words(&self) -> u16 {
+        let has = self.latest.iter().enumerate().map(|(at, reader)| u16::from(reader.time != 0) << at);
+        has.fold(0, |all, word| all | word)
+    }
+
     /// A read of a word.
     #[inline(always)]
     fn read(&mut self, word: usize, new: Reader, by: &Accessor<'_>) {

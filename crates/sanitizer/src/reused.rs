@@ -15,8 +15,8 @@ pub(crate) trait Reusable: Default + 'static {
     fn clear(&mut self);
     /// How much that is, about.
     fn bytes(&self) -> usize;
-    /// Where one waits.
-    fn waiting() -> &'static Mutex<Option<Self>>;
+    /// Where some wait.
+    fn waiting() -> &'static Mutex<Vec<Self>>;
 }
 
 /// See the module.
@@ -25,16 +25,21 @@ pub(crate) struct Reused<T: Reusable>(T);
 
 impl<T: Reusable> Default for Reused<T> {
     fn default() -> Self {
-        Self(T::waiting().lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default())
+        Self(T::waiting().lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default())
     }
 }
 
 impl<T: Reusable> Drop for Reused<T> {
     fn drop(&mut self) {
-        if self.0.bytes() <= MOST {
+        let bytes = self.0.bytes();
+        if bytes <= MOST {
             self.0.clear();
             let left = std::mem::take(&mut self.0);
-            *T::waiting().lock().unwrap_or_else(PoisonError::into_inner) = Some(left);
+            let mut waiting = T::waiting().lock().unwrap_or_else(PoisonError::into_inner);
+            let known: usize = waiting.iter().map(Reusable::bytes).sum();
+            if known + bytes <= MOST {
+                waiting.push(left);
+            }
         }
     }
 }
@@ -64,8 +69,8 @@ impl Reusable for Global {
         self.memory()
     }
 
-    fn waiting() -> &'static Mutex<Option<Self>> {
-        static WAITING: Mutex<Option<Global>> = Mutex::new(None);
+    fn waiting() -> &'static Mutex<Vec<Self>> {
+        static WAITING: Mutex<Vec<Global>> = Mutex::new(Vec::new());
         &WAITING
     }
 }
@@ -79,8 +84,8 @@ impl Reusable for Extras {
         self.memory()
     }
 
-    fn waiting() -> &'static Mutex<Option<Self>> {
-        static WAITING: Mutex<Option<Extras>> = Mutex::new(None);
+    fn waiting() -> &'static Mutex<Vec<Self>> {
+        static WAITING: Mutex<Vec<Extras>> = Mutex::new(Vec::new());
         &WAITING
     }
 }

@@ -235,7 +235,7 @@ pub(crate) const DRIVER_READ: SiteId = 0;
 pub(crate) const DRIVER_WRITE: SiteId = 1;
 
 /// The instructions of all modules that were launched from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sites {
     sites: Vec<Site>,
     /// For each module, where each function begins in `sites`.

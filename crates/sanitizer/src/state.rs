@@ -496,7 +496,7 @@ impl Block {
 }
 
 /// A launch.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Launch {
     pub(crate) kernel: String,
     pub(crate) module: u32,

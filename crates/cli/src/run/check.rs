@@ -15,7 +15,9 @@ pub(super) fn sanitizer(arguments: &Arguments) -> Result<Option<Sanitizer>, Fail
     let Some(mut checks) = arguments.checks() else { return Ok(None) };
     checks.litmus |= arguments.emit_litmus.is_some();
     if arguments.threads.is_some_and(|threads| threads != 1) {
-        return Err(Failure::usage("--check needs one host thread, so that accesses have one order"));
+        return Err(Failure::usage(
+            "--check takes no other number of host threads than 1: it has more where CTAs cannot order one another",
+        ));
     }
     let suppressions = arguments.suppress.as_deref().map(suppressions).transpose()?.unwrap_or_default();
     let most = arguments.keep_going.unwrap_or(0) as usize;

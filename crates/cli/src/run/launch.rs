@@ -11,7 +11,7 @@ use jit::Choice;
 use machine::observe::{Observer, Observers};
 use machine::stats::{Report, Stats};
 use machine::trace::Trace;
-use machine::{Device, Launch, LaunchError, LaunchOptions, LaunchReport, LoadedModule, Masks};
+use machine::{Device, Launch, LaunchError, LaunchOptions, LaunchReport, LoadedModule, Masks, SchedulerKind};
 use reports::statistics;
 use sanitizer::Seen;
 use serde_json::{Value, json};
@@ -106,21 +106,34 @@ pub(crate) fn run(
         };
         // What lies between two accesses is told in their order only if there is one.
         let one = arguments.trace.is_some() || watch.is_some();
+        let scheduler = other.unwrap_or(arguments.request.scheduler);
+        // Schedules are those of one host thread, and who else watches is to be told of every instruction once.
+        let spreads =
+            all.0.len() == 1 && scheduler == SchedulerKind::default() && arguments.threads.is_none();
         progress::watch(total, ("CTAs", launch.kernel.name()), |progress| {
-            let options = LaunchOptions {
-                threads: arguments.threads.unwrap_or(usize::from(one)),
-                scheduler: other.unwrap_or(arguments.request.scheduler),
-                asynchrony: arguments.asynchrony,
-                budget: arguments.request.max_instructions.or(other.map(|_| MOST_UNDER_OTHERS)),
-                observer,
-                masks: if exact_masks(arguments) { Masks::Exact } else { Masks::Converged },
-                grid_workspace: 0,
-                cancel: Some(&CANCEL),
-                progress,
-                engine: engine.as_deref(),
-                ..LaunchOptions::default()
+            let run = |observer: Option<&dyn Observer>, threads: usize| {
+                let options = LaunchOptions {
+                    threads,
+                    scheduler,
+                    asynchrony: arguments.asynchrony,
+                    budget: arguments.request.max_instructions.or(other.map(|_| MOST_UNDER_OTHERS)),
+                    observer,
+                    masks: if exact_masks(arguments) { Masks::Exact } else { Masks::Converged },
+                    grid_workspace: 0,
+                    cancel: Some(&CANCEL),
+                    progress,
+                    engine: engine.as_deref(),
+                    ..LaunchOptions::default()
+                };
+                device.launch(launch, &options)
             };
-            result = Some(device.launch(launch, &options));
+            result = Some(match &watch {
+                Some(watch) if spreads => {
+                    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+                    watch.run(device, threads, |observer, threads| run(Some(observer), threads))
+                }
+                _ => run(observer, arguments.threads.unwrap_or(usize::from(one))),
+            });
         });
         drop(all);
         if let (Some(sanitizer), Some(watch)) = (&sanitizer, watch) {

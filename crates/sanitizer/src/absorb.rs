@@ -1,0 +1,146 @@
+//! What a part of a launch has remembered of global memory becomes what everybody remembers: the CTAs of other parts have accessed
+//! other words, or have read, too, and whoever was before the launch is known to it.
+
+use crate::accessor::Accessor;
+use crate::check::Checker;
+use crate::clock::{Clock, Time};
+use crate::detector::Detector;
+use crate::global::{Global, PAGE, ROWS};
+use crate::release::Home;
+use crate::row::{ROW, Row};
+use crate::runs::Run;
+use crate::shadow::{Cell, Entry, Extras, GRANULE, WHOLE};
+use crate::shared_out::on_threads;
+use machine::fault::Access;
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
+
+impl Detector {
+    /// Takes over what the parts of a launch remember.
+    pub(crate) fn absorb(&mut self, launch: usize, mut parts: Vec<Self>) {
+        self.time = parts.iter().fold(self.time, |time, part| time.max(part.time));
+        self.launches[launch].talks |=
+            parts.iter().flat_map(|part| &part.launches).any(|launch| launch.talks);
+        let base = Arc::clone(&self.launches[launch].knowledge.generic);
+        let mut replay = Replay { base, own: (u32::MAX, Arc::default()), time: self.time };
+        let (mut lists, mut numbers) = (Vec::new(), FxHashSet::default());
+        for part in &mut parts {
+            part.global.before = None;
+            if !self.global.can_keep(&part.global.listed) {
+                part.unlist_everything();
+            }
+            lists.push(std::mem::take(&mut part.global.listed));
+            numbers.extend(part.global.numbers().filter(|number| part.global.rows_of(*number).is_some()));
+        }
+        for &number in &numbers {
+            self.unlist(number * PAGE, PAGE);
+            self.global.page(number);
+        }
+        let globals: Vec<&Global> = parts.iter().map(|part| &*part.global).collect();
+        let mut pages = self.global.rows_of_all(&numbers);
+        let left = on_threads(parts.len(), &mut pages, |pages| take_rows(pages, &globals));
+        for (part, address, row) in left.into_iter().flatten() {
+            replay.row(self, &mut parts[part].extras, address, row);
+        }
+        // Rows come first: what is kept of their pages would have to be looked at again.
+        lists.into_iter().filter(|listed| !listed.pages().is_empty()).for_each(|list| self.global.keep(list));
+    }
+
+    /// Reads are listed no longer.
+    pub(crate) fn unlist_everything(&mut self) {
+        let pages = self.global.listed.pages();
+        let ends = pages.iter().min().zip(pages.iter().max());
+        if let Some((&first, &last)) = ends {
+            self.unlist(first * PAGE, (last - first + 1) * PAGE);
+        }
+    }
+}
+
+/// Makes a row what another one says, if both are simple.
+#[inline(always)]
+fn take_row(own: &mut Row, row: &Row) -> bool {
+    let simple = [&*own, row].into_iter().all(|row| row.split == 0 && row.extra == 0);
+    if simple && row.write.entry.exists() {
+        *own = *row;
+    } else if simple {
+        // Nobody reads after those that are known to the launch without knowing them, too.
+        own.read = row.read;
+    }
+    simple
+}
+
+/// A row of a part that is not simple: the part, the address, the row.
+type Left = (usize, u64, Row);
+
+/// Makes the rows of pages what parts say. What is left to be looked at.
+fn take_rows(pages: &mut [(u64, &mut [Row; ROWS])], parts: &[&Global]) -> Vec<Left> {
+    let mut left = Vec::new();
+    for (number, own) in pages {
+        for (at, rows) in parts.iter().enumerate().filter_map(|(at, part)| Some((at, part.rows_of(*number)?)))
+        {
+            let addresses = (*number * PAGE..).step_by(ROW as usize);
+            for ((address, own), row) in addresses.zip(own.iter_mut()).zip(rows) {
+                if !row.is_untouched() && !take_row(own, row) {
+                    left.push((at, address, *row));
+                }
+            }
+        }
+    }
+    left
+}
+
+/// Accesses that were judged before, and are made once more.
+struct Replay {
+    /// What the threads of the launch knew when they began.
+    base: Arc<Clock>,
+    /// The same and all that a CTA has done.
+    own: (u32, Arc<Clock>),
+    time: Time,
+}
+
+impl Replay {
+    fn row(&mut self, detector: &mut Detector, extras: &mut Extras, address: u64, mut row: Row) {
+        let cells = *{
+            let split = extras.split(&mut row);
+            extras.cells(split)
+        };
+        for (address, cell) in (address..).step_by(GRANULE as usize).zip(cells) {
+            match extras.split_bytes(&cell).copied() {
+                Some(bytes) => {
+                    for (address, byte) in (address..).zip(&bytes) {
+                        self.cell(detector, extras, (address, 1), byte);
+                    }
+                }
+                None => self.cell(detector, extras, (address, GRANULE), &cell),
+            }
+        }
+    }
+
+    fn cell(&mut self, detector: &mut Detector, extras: &Extras, (address, bytes): (u64, u64), cell: &Cell) {
+        let [of_write, of_read] = cell.shifts;
+        let reads = extras.reads(cell.extra).as_slice().iter().map(|read| (*read, of_read, Access::Load));
+        let all = [(cell.write, of_write, Access::Store), (cell.read, of_read, Access::Load)];
+        for (entry, shift, access) in all.into_iter().chain(reads).filter(|(entry, ..)| entry.exists()) {
+            let run = match shift < WHOLE {
+                true => Run { address, lanes: entry.lanes, count: bytes >> shift, bytes: 1 << shift },
+                false => Run::of_range(address, bytes, entry.lanes),
+            };
+            self.access(detector, &run, entry, access);
+        }
+    }
+
+    fn access(&mut self, detector: &mut Detector, run: &Run, entry: Entry, access: Access) {
+        if self.own.0 != entry.cta {
+            let mut clock = Clock::clone(&self.base);
+            clock.learn_cta(entry.cta, self.time);
+            self.own = (entry.cta, Arc::new(clock));
+        }
+        let home = Home { cta: entry.cta, cluster: entry.cta };
+        let warp = entry.warps.trailing_zeros() as u16;
+        let Detector { global, extras, sites, launches, .. } = detector;
+        let site = *sites.get(entry.site());
+        let by = Accessor::new(home, (warp, entry.lanes), &self.own.1, entry, (&site, access));
+        let rows = &mut global.page(Global::page_of(run.address))[Global::index(run.address)..];
+        Checker::new(extras, sites, launches).run(rows, run, &by);
+    }
+}

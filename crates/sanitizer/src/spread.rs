@@ -1,0 +1,361 @@
+//! Launches whose CTAs several host threads run, each of which judges those that it runs.
+//!
+//! Where CTAs [work apart](crate::apart), what two of them do races if one writes what the other one accesses, and nothing else that is
+//! found needs both. So every host thread has a detector of its own, a *part* of the launch, which begins with nothing
+//! remembered. At the end it is asked whether a word that one part has written was accessed by another one.
+//!
+//! If anything is found, by a part or then, what the launch has written is undone, and it runs once more, on one host thread: so
+//! reports are always those of that order, and here it is enough to see that there is something. Else
+//! [everybody remembers](crate::absorb) what the parts do.
+
+use crate::Watch;
+use crate::apart::works_apart;
+use crate::detector::Detector;
+use crate::footprint::Footprint;
+use crate::global::{Before, Global, PAGE, ROWS};
+use crate::report::Checks;
+use crate::row::ROW;
+use crate::runs::each_lane;
+use crate::shadow::{Extras, GRANULE};
+use crate::shared_out::on_threads;
+use crate::state;
+use machine::Device;
+use machine::fault::Access;
+use machine::memory::{SHARED_WINDOW, SpaceKind};
+use machine::observe::{Happening, Issue, Observer, PackAccess};
+use ptx::module::{FuncId, Function, FunctionKind};
+use rustc_hash::FxHashMap;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What a page had before anybody wrote to it. Bytes that are not there are zeros, and nobody has written them.
+type Saved = FxHashMap<u64, Box<[u8; PAGE as usize]>>;
+
+/// Bytes in allocations of a device, at most: as many may be saved. Times parts they may be shadowed so often.
+const MOST: u64 = 1 << 30;
+const MOST_SHADOWED: u64 = 1 << 34;
+
+/// Whether what a launch may do to a device's memory can be undone.
+pub(crate) fn has_room(device: &Device) -> bool {
+    device.memory().used() <= MOST
+}
+
+/// How many parts there may be for so many host threads. Some share one if that is less.
+fn parts(device: &Device, threads: usize) -> usize {
+    let most = MOST_SHADOWED / device.memory().used().max(1);
+    threads.min(usize::try_from(most).unwrap_or(usize::MAX))
+}
+
+/// Saved pages stand in so many lists, so that host threads seldom wait for one another.
+const LISTS: usize = 16;
+
+/// By the last digits of its number a page that is known to be saved.
+const KNOWN: usize = 64;
+
+/// See the module.
+pub struct Spread<'a> {
+    watch: &'a Watch<'a>,
+    device: &'a Device,
+    /// Which launch it is, among all of the process.
+    number: u64,
+    parts: Vec<Mutex<Option<Box<Part>>>>,
+    /// Host threads that have come.
+    threads: AtomicUsize,
+    saved: [Mutex<Saved>; LISTS],
+}
+
+struct Part {
+    detector: Detector,
+    known: [u64; KNOWN],
+}
+
+thread_local! {
+    /// The launch that this host thread has run CTAs of last, and which part of it they are.
+    static PART: Cell<(u64, usize)> = const { Cell::new((0, 0)) };
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl std::fmt::Debug for Spread<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Spread").field("launch", &self.watch.launch).finish_non_exhaustive()
+    }
+}
+
+impl Detector {
+    /// Whether launches of a kernel of a module can be spread, of so many CTAs, clusters of which have such a shape, by who knows
+    /// everything so far.
+    pub(crate) fn spreads(&mut self, module: u32, name: &str, (ctas, cluster): (u32, [u32; 3])) -> bool {
+        let simple = self.locks.is_none() && self.forgives == 0;
+        if !simple || self.registers_change || !self.pooled.is_empty() || cluster != [1; 3] || ctas < 2 {
+            return false;
+        }
+        let of_module = self.apart.entry(module).or_default();
+        if let Some(apart) = of_module.get(name) {
+            return *apart;
+        }
+        let apart = self.modules.get(module as usize).is_some_and(|known| {
+            let is = |function: &Function| function.kind == FunctionKind::Entry && function.name == name;
+            let kernel = known.functions.iter().position(is);
+            kernel.is_some_and(|kernel| works_apart(&self.sites, (module, known), FuncId(kernel as u32)))
+        });
+        of_module.insert(name.to_owned(), apart);
+        apart
+    }
+
+    /// The same of a launch that has begun.
+    fn may_be_spread(&mut self, launch: usize) -> bool {
+        let of = &self.launches[launch];
+        let knows_all = of.knowledge.generic.everyone() >= of.began.saturating_sub(1);
+        let (module, ctas, cluster, name) = (of.module, of.ctas(), of.cluster, of.kernel.clone());
+        !of.early && knows_all && self.spreads(module, &name, (ctas, cluster))
+    }
+
+    /// One that judges a part of a launch; it has no other.
+    fn part(&self, launch: usize, before: Option<Before>) -> Self {
+        let mut part = Self::new(Checks { litmus: false, ..self.checks });
+        part.sites = Arc::clone(&self.sites);
+        part.modules.clone_from(&self.modules);
+        part.launches.push(self.launches[launch].clone());
+        part.time = self.time;
+        part.reports.suppressions = self.reports.suppressions.clone();
+        part.global.before = before;
+        part.global.listed.refuse_as(&self.global.listed);
+        part
+    }
+}
+
+impl Watch<'_> {
+    /// Lets the launch run: `run` is told who observes it, and on how many host threads at most. It may be called again after what the
+    /// launch has done was undone.
+    pub fn run<T, E>(
+        &self,
+        device: &Device,
+        threads: usize,
+        mut run: impl FnMut(&dyn Observer, usize) -> Result<T, E>,
+    ) -> Result<T, E> {
+        if let Some(spread) = self.spread(device, threads) {
+            let result = run(&spread, threads);
+            if spread.settle(result.is_ok()) {
+                return result;
+            }
+        }
+        run(self, 1)
+    }
+
+    /// Who observes the launch on several host threads, if that is possible.
+    pub fn spread<'w>(&'w self, device: &'w Device, threads: usize) -> Option<Spread<'w>> {
+        static SPREADS: AtomicU64 = AtomicU64::new(1);
+        let spreads = threads > 1
+            && has_room(device)
+            && self.whole.is_none()
+            && self.sanitizer.detectors().of_run.may_be_spread(self.launch);
+        spreads.then(|| Spread {
+            watch: self,
+            device,
+            number: SPREADS.fetch_add(1, Ordering::Relaxed),
+            parts: (0..parts(device, threads)).map(|_| Mutex::default()).collect(),
+            threads: AtomicUsize::new(0),
+            saved: Default::default(),
+        })
+    }
+}
+
+impl Spread<'_> {
+    /// Does something with the part of the calling host thread.
+    #[inline(always)]
+    fn with_part<T>(&self, act: impl FnOnce(&mut Part) -> T) -> T {
+        let (number, at) = PART.get();
+        let at = if number == self.number { at } else { self.come() };
+        let mut part = lock(&self.parts[at]);
+        act(part.get_or_insert_with(|| self.part()))
+    }
+
+    /// A host thread comes. CTAs stay with the thread that has begun them.
+    #[cold]
+    fn come(&self) -> usize {
+        let at = self.threads.fetch_add(1, Ordering::Relaxed) % self.parts.len();
+        PART.set((self.number, at));
+        at
+    }
+
+    #[cold]
+    fn part(&self) -> Box<Part> {
+        let Watch { sanitizer, launch, .. } = self.watch;
+        let all = Arc::clone(&sanitizer.detectors);
+        let detectors = sanitizer.detectors();
+        let before = detectors.of_run.checks.init.then(|| {
+            Before(Arc::new(move |number| {
+                let of_run = &lock(&all).of_run;
+                of_run.global.unwritten(&of_run.extras, number)
+            }))
+        });
+        Box::new(Part { detector: detectors.of_run.part(*launch, before), known: [u64::MAX; KNOWN] })
+    }
+
+    /// What a store is about to change is saved.
+    #[inline(always)]
+    fn save(&self, known: &mut [u64; KNOWN], access: &PackAccess<'_>, masks: &[u32]) {
+        if !matches!(access.space, SpaceKind::Global | SpaceKind::Generic) {
+            return;
+        }
+        let mut save = |first: u64| {
+            let last = first.saturating_add(u64::from(access.bytes.max(1)) - 1);
+            for number in [Global::page_of(first), Global::page_of(last)] {
+                if first < SHARED_WINDOW && known[number as usize % KNOWN] != number {
+                    self.save_page(number);
+                    known[number as usize % KNOWN] = number;
+                }
+            }
+        };
+        for (warp, &mask) in masks.iter().enumerate().filter(|(_, mask)| **mask != 0) {
+            let addresses = access.addresses.lanes(warp);
+            let ends = addresses.iter().fold((u64::MAX, 0), |(low, high), &at| (at.min(low), at.max(high)));
+            // Lanes between are on the pages of these two.
+            if mask == !0 && ends.1 - ends.0 < PAGE {
+                [ends.0, ends.1].into_iter().for_each(&mut save);
+            } else {
+                each_lane(&addresses, mask).for_each(|(_, at)| save(at));
+            }
+        }
+    }
+
+    #[cold]
+    fn save_page(&self, number: u64) {
+        let mut saved = lock(&self.saved[number as usize % LISTS]);
+        saved.entry(number).or_insert_with(|| {
+            let mut page = Box::new([0; PAGE as usize]);
+            read(self.device, number * PAGE, &mut page[..]);
+            page
+        });
+    }
+
+    /// The launch has run, to its end or not. Whether that is all; else it is as if it had not.
+    pub fn settle(self, done: bool) -> bool {
+        let Self { watch, device, parts, saved, .. } = self;
+        let inner =
+            |part: Mutex<Option<Box<Part>>>| part.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut parts: Vec<Detector> =
+            parts.into_iter().filter_map(inner).map(|part| part.detector).collect();
+        let clean = done && parts.iter().all(|part| part.reports.pairs() == 0) && do_not_meet(&mut parts);
+        let of_run = &mut watch.sanitizer.detectors().of_run;
+        if clean {
+            of_run.absorb(watch.launch, parts);
+            return true;
+        }
+        // Where something was found there will be more.
+        let state::Launch { module, ref kernel, .. } = of_run.launches[watch.launch];
+        of_run.apart.entry(module).or_default().insert(kernel.clone(), false);
+        let saved = saved.map(|saved| saved.into_inner().unwrap_or_else(PoisonError::into_inner));
+        parts.iter().for_each(|part| undo(device, part, &saved));
+        false
+    }
+}
+
+/// Whether no part has written what another one has accessed.
+fn do_not_meet(parts: &mut [Detector]) -> bool {
+    // Of each page whether anybody has rows there, and whether others have, too.
+    let mut pages: FxHashMap<u64, bool> = FxHashMap::default();
+    for part in &*parts {
+        for number in part.global.numbers().filter(|&number| part.global.rows_of(number).is_some()) {
+            pages.entry(number).and_modify(|several| *several = true).or_insert(false);
+        }
+    }
+    for part in &mut *parts {
+        // What is read there by some is listed, and what others have in rows may have been written.
+        let meets = |number: &u64| part.global.has_listed(*number) && pages.contains_key(number);
+        let listed: Vec<u64> = part.global.listed.pages().iter().copied().filter(meets).collect();
+        if !listed.is_empty() {
+            part.unlist_everything();
+            pages.extend(
+                part.global.numbers().filter(|&at| part.global.rows_of(at).is_some()).map(|at| (at, true)),
+            );
+        }
+    }
+    let parts: Vec<_> = parts.iter().map(|part| (&*part.global, &*part.extras)).collect();
+    let mut several: Vec<u64> =
+        pages.into_iter().filter(|(_, several)| *several).map(|(number, _)| number).collect();
+    let apart = |pages: &mut [u64]| pages.iter().all(|number| is_apart(*number, &parts));
+    on_threads(parts.len(), &mut several, apart).into_iter().all(|apart| apart)
+}
+
+/// Whether no part has written what another one has accessed of a page.
+fn is_apart(number: u64, parts: &[(&Global, &Extras)]) -> bool {
+    let mut known = [Footprint::default(); ROWS];
+    parts.iter().filter_map(|(global, extras)| Some((global.rows_of(number)?, extras))).all(
+        |(rows, extras)| {
+            let own = rows.iter().map(|row| match row.is_untouched() {
+                true => Footprint::default(),
+                false => extras.footprint(row),
+            });
+            known.iter_mut().zip(own).all(|(known, own)| {
+                let meets = known.meets(own);
+                *known = known.join(own);
+                !meets
+            })
+        },
+    )
+}
+
+/// Puts back what words had that a part has written.
+fn undo(device: &Device, part: &Detector, saved: &[Saved; LISTS]) {
+    for number in part.global.numbers() {
+        let page = saved[number as usize % LISTS].get(&number);
+        let Some((page, rows)) = page.zip(part.global.rows_of(number)) else { continue };
+        for (at, row) in (0..).step_by(ROW as usize).zip(rows).filter(|(_, row)| !row.is_untouched()) {
+            let written = part.extras.footprint(row).written;
+            for word in (0..ROW / GRANULE).filter(|word| written >> word & 1 != 0) {
+                let at = at + word * GRANULE;
+                write(device, number * PAGE + at, &page[at as usize..][..GRANULE as usize]);
+            }
+        }
+    }
+}
+
+/// Reads what there is of a range.
+fn read(device: &Device, address: u64, into: &mut [u8]) {
+    if !device.read(address, into) && into.len() > 1 {
+        let half = into.len() / 2;
+        let (low, high) = into.split_at_mut(half);
+        read(device, address, low);
+        read(device, address + half as u64, high);
+    }
+}
+
+/// Writes to what there is of a range.
+fn write(device: &Device, address: u64, from: &[u8]) {
+    if !device.write(address, from) && from.len() > 1 {
+        let (low, high) = from.split_at(from.len() / 2);
+        write(device, address, low);
+        write(device, address + low.len() as u64, high);
+    }
+}
+
+impl Observer for Spread<'_> {
+    fn issue(&self, issue: &Issue<'_>) {
+        if issue.masks.iter().all(|mask| *mask == 0) {
+            return;
+        }
+        self.with_part(|Part { detector, known }| {
+            if let Some(access) = issue.access.as_ref().filter(|access| access.access == Access::Store) {
+                self.save(known, access, issue.masks);
+            }
+            detector.issue(0, issue);
+        });
+    }
+
+    fn watches(&self, function: FuncId, instruction: u32) -> bool {
+        self.watch.watches(function, instruction)
+    }
+
+    fn happening(&self, happening: &Happening<'_>) {
+        match happening {
+            // What parts begin with.
+            Happening::Began { .. } => self.watch.happening(happening),
+            _ => self.with_part(|part| part.detector.happening(0, happening)),
+        }
+    }
+}

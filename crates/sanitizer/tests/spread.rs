@@ -1,0 +1,210 @@
+//! Launches on several host threads: what is found is what one finds, and nothing is left of a first try.
+
+use machine::observe::Observer;
+use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, LoadedModule, Profile};
+use sanitizer::{Moment, Report, Sanitizer, Shape, Suppressions};
+use std::sync::Arc;
+
+/// Kernels with a pointer. CTAs have 64 threads, thread `i` of the grid has word `i`.
+fn text(body: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.shared .align 4 .b8 tile[256];\n\
+        .func increment(.param .b64 a)\n{{\n.reg .u64 %d;\n.reg .b32 %r;\nld.param.b64 %d, [a];\nld.global.u32 %r, [%d];\n\
+        add.u32 %r, %r, 1;\nst.global.u32 [%d], %r;\nret;\n}}\n\
+        .visible .entry k(.param .u64 p)\n{{\n.reg .u64 %d<4>;\n.reg .b32 %r<8>;\n.reg .pred %p<3>;\n\
+        ld.param.u64 %d0, [p];\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, %ctaid.x;\nmad.lo.u32 %r2, %r1, 64, %r0;\n\
+        mul.wide.u32 %d1, %r2, 4;\nadd.u64 %d1, %d0, %d1;\n{body}\nret;\n}}\n"
+    )
+}
+
+/// Each thread adds one to its word.
+const OWN: &str = "ld.global.u32 %r3, [%d1];\nadd.u32 %r3, %r3, 1;\nst.global.u32 [%d1], %r3;";
+/// Each thread does so behind a shared tile that it fills for another one.
+const TILE: &str = "ld.global.u32 %r3, [%d1];\nmov.u32 %r4, tile;\nshl.b32 %r5, %r0, 2;\nadd.u32 %r6, %r4, %r5;\n\
+    st.shared.u32 [%r6], %r3;\nbar.sync 0;\nxor.b32 %r5, %r5, 4;\nadd.u32 %r6, %r4, %r5;\nld.shared.u32 %r3, [%r6];\n\
+    st.global.u32 [%d1], %r3;";
+/// The same by a function.
+const CALL: &str = "{\n.param .b64 a;\nst.param.b64 [a], %d1;\ncall.uni increment, (a);\n}";
+/// The first thread of each CTA adds one to the first word of all.
+const ALL: &str = "setp.ne.u32 %p0, %r0, 0;\n@%p0 bra done;\nld.global.u32 %r3, [%d0];\nadd.u32 %r3, %r3, 1;\n\
+    st.global.u32 [%d0], %r3;\ndone:";
+/// The first two threads of each CTA read and write one word of the CTA.
+const INSIDE: &str = "setp.gt.u32 %p0, %r0, 1;\n@%p0 bra done;\nmul.wide.u32 %d1, %r1, 4;\nadd.u64 %d1, %d0, %d1;\n\
+    ld.global.u32 %r3, [%d1];\nadd.u32 %r3, %r3, 1;\nst.global.u32 [%d1], %r3;\ndone:";
+/// Some accesses are outside of the memory.
+const OUTSIDE: &str = "ld.global.u32 %r3, [%d1];\nadd.u32 %r3, %r3, 1;\nst.global.u32 [%d1], %r3;\nst.global.u32 [%d1+4096], %r3;";
+/// An atomic lets CTAs tell one another.
+const ATOMIC: &str = "red.relaxed.gpu.global.add.u32 [%d0], 1;";
+
+const WORDS: usize = 64 * 64;
+const BYTES: u64 = 4 * WORDS as u64;
+
+struct Program {
+    device: Arc<Device>,
+    module: LoadedModule,
+    buffer: u64,
+}
+
+/// What has come of a launch: host threads of each try, reports, words that are others than before.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    tries: Vec<usize>,
+    reports: Vec<String>,
+    changed: Vec<(usize, u32)>,
+}
+
+impl Program {
+    fn new(body: &str) -> Self {
+        let source = ptx::source::Source::new("k.ptx", text(body));
+        let (module, _) = ptx::compile(&source).into_result().expect("it compiles");
+        let options = DeviceOptions { memory_limit: Some(1 << 20), ..DeviceOptions::default() };
+        let device = Device::new(Profile::default(), options).expect("a device");
+        let module = device.load(module).expect("it loads");
+        let buffer = device.memory().allocate(BYTES).expect("memory");
+        let words = (0..WORDS as u32).flat_map(u32::to_le_bytes).collect::<Vec<_>>();
+        device.memory().write(buffer, &words).expect("it is there");
+        Self { device, module, buffer }
+    }
+
+    /// Launches after a moment, on so many host threads if that can be; how many they were in each try, and what comes after.
+    fn launch(&self, sanitizer: &Sanitizer, threads: usize, after: &Moment) -> (Vec<usize>, Moment) {
+        let (grid, block, cluster) = ([64, 1, 1], [64, 1, 1], [1; 3]);
+        let shape = Shape { kernel: "k", grid, block, cluster };
+        let watch = sanitizer.begin_after(self.module.shared_module(), shape, after);
+        let launch = Launch {
+            kernel: self.module.kernel("k").expect("the kernel"),
+            grid,
+            block,
+            cluster: None,
+            nonportable_cluster: false,
+            dynamic_shared: 0,
+            params: self.buffer.to_le_bytes().to_vec(),
+        };
+        let mut tries = Vec::new();
+        let result = watch.run(&self.device, threads, |observer: &dyn Observer, threads| {
+            tries.push(threads);
+            let options = LaunchOptions { threads, observer: Some(observer), ..LaunchOptions::default() };
+            self.device.launch(&launch, &options)
+        });
+        let moment = watch.end();
+        if let Err(LaunchError::Fault(fault)) = result {
+            sanitizer.fault(&fault);
+        }
+        (tries, moment)
+    }
+
+    /// A report, whose addresses are those of its memory.
+    fn told(&self, report: &Report) -> String {
+        let text = report.text();
+        let mut parts = text.split("0x");
+        let mut told = parts.next().expect("there is always one").to_owned();
+        for part in parts {
+            let end = part.find(|digit: char| !digit.is_ascii_hexdigit()).unwrap_or(part.len());
+            let address = u64::from_str_radix(&part[..end], 16).expect("a number");
+            told += &format!("{}{}", address - self.buffer, &part[end..]);
+        }
+        told
+    }
+
+    fn outcome(&self, sanitizer: &Sanitizer, tries: Vec<usize>) -> Outcome {
+        let mut memory = vec![0; BYTES as usize];
+        self.device.memory().read(self.buffer, &mut memory).expect("it is there");
+        let reports = sanitizer.reports().iter().map(|report| self.told(report)).collect();
+        let words = memory.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four")));
+        let changed = words.enumerate().filter(|(at, word)| *at as u32 != *word).collect();
+        Outcome { tries, reports, changed }
+    }
+}
+
+fn sanitizer() -> Sanitizer {
+    Sanitizer::new("all".parse().expect("all checks"), Suppressions::default())
+}
+
+/// Runs a kernel once, whose memory nobody has written if it is to be fresh.
+fn run(body: &str, threads: usize, fresh: bool) -> Outcome {
+    let (program, sanitizer) = (Program::new(body), sanitizer());
+    if fresh {
+        sanitizer.allocated(program.buffer, BYTES);
+    }
+    let (tries, _) = program.launch(&sanitizer, threads, &sanitizer.now());
+    program.outcome(&sanitizer, tries)
+}
+
+/// Whether a kernel leaves what it leaves on one host thread, is judged alike, and is run so often.
+fn check(body: &str, fresh: bool, tries: &[usize]) -> Outcome {
+    let (spread, alone) = (run(body, 4, fresh), run(body, 1, fresh));
+    assert_eq!(alone.tries, [1]);
+    assert!(spread.changed == alone.changed, "{:?}", spread.changed.len());
+    assert_eq!((&spread.reports, &spread.tries[..]), (&alone.reports, tries));
+    spread
+}
+
+#[test]
+fn what_is_clean_runs_once_on_several_host_threads() {
+    for body in [OWN, TILE, CALL] {
+        assert_eq!(check(body, false, &[4]).reports, [""; 0]);
+    }
+}
+
+#[test]
+fn what_is_found_is_found_on_one_host_thread() {
+    for (body, found) in [(ALL, "race: "), (INSIDE, "race: "), (OUTSIDE, "out-of-bounds: ")] {
+        let outcome = check(body, false, &[4, 1]);
+        assert!(outcome.reports.iter().any(|report| report.starts_with(found)), "{:?}", outcome.reports);
+    }
+    let outcome = check(OWN, true, &[4, 1]);
+    assert!(outcome.reports[0].starts_with("unwritten: "), "{:?}", outcome.reports);
+}
+
+#[test]
+fn where_atomics_order_ctas_there_is_one_host_thread() {
+    assert_eq!(check(ATOMIC, false, &[1]).reports, [""; 0]);
+}
+
+#[test]
+fn what_a_spread_launch_did_is_remembered() {
+    let program = Program::new("st.global.u32 [%d1], %r2;");
+    for (ordered, races) in [(true, 0), (false, 1)] {
+        let sanitizer = sanitizer();
+        sanitizer.allocated(program.buffer, BYTES);
+        let (tries, moment) = program.launch(&sanitizer, 4, &sanitizer.now());
+        assert_eq!(tries, [4]);
+        // It has written all of it: who reads it there finds something.
+        let reads =
+            sanitizer.copied("a copy", &[(program.buffer, BYTES, machine::fault::Access::Load)], &moment);
+        let after = if ordered { reads } else { Moment::default() };
+        program.launch(&sanitizer, 4, &after);
+        let found = sanitizer.reports();
+        let names: Vec<_> =
+            found.iter().map(|report| report.missing.as_ref().map(|(name, _)| *name)).collect();
+        assert_eq!(names, vec![Some("launch-order"); races], "{found:?}");
+    }
+}
+
+/// The same of reads, which are only listed, and of parts of words and rows.
+#[test]
+fn reads_of_a_spread_launch_race_with_later_writes() {
+    let bodies = [
+        "ld.global.u32 %r3, [%d1];",
+        // Every CTA reads all that one has.
+        "mul.wide.u32 %d1, %r0, 4;\nadd.u64 %d1, %d0, %d1;\nld.global.u32 %r3, [%d1];",
+        "ld.global.u8 %r3, [%d1+1];",
+        "setp.gt.u32 %p0, %r0, 2;\n@%p0 bra done;\nld.global.u32 %r3, [%d1];\ndone:",
+    ];
+    for body in bodies {
+        let (program, sanitizer) = (Program::new(body), sanitizer());
+        let (tries, moment) = program.launch(&sanitizer, 4, &sanitizer.now());
+        assert_eq!(tries, [4], "{body}");
+        let write = [(program.buffer, 8, machine::fault::Access::Store)];
+        sanitizer.copied("ordered", &write, &moment);
+        assert_eq!(sanitizer.reports().len(), 0, "{body}");
+        program.launch(&sanitizer, 4, &sanitizer.now());
+        let other = [(program.buffer + 8, 4, machine::fault::Access::Store)];
+        sanitizer.copied("not ordered", &other, &Moment::default());
+        let found = sanitizer.reports();
+        assert!(
+            found.iter().any(|report| report.actors.iter().any(|actor| actor.kernel == "k")),
+            "{body}: {found:?}"
+        );
+    }
+}
