@@ -2,7 +2,7 @@
 
 use crate::code::{Class, Code, Instruction, Label, Line, Operand, Reg, alignment};
 use crate::file::File;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// R252 is the highest of a thread's registers that code names; R1 is the stack pointer.
 pub const GENERAL: u32 = 253;
@@ -124,7 +124,7 @@ impl Placing<'_> {
         let mut general = File::new(limit.min(GENERAL));
         general.take(STACK_POINTER as usize, &[Range { start: 0, end: u32::MAX }], None);
         let mut predicates = File::new(PREDICATES);
-        let mut without = HashSet::new();
+        let mut without = HashSet::default();
         for (range, i) in order {
             let reg = Reg(i as u32);
             let (file, width) = match self.code.registers[i].class {
@@ -332,7 +332,7 @@ pub(crate) fn blocks(code: &Code) -> Vec<Block> {
     starts.sort_unstable();
     starts.dedup();
     starts.retain(|&at| at < code.lines.len());
-    let mut labels: HashMap<Label, usize> = HashMap::new();
+    let mut labels: HashMap<Label, usize> = HashMap::default();
     for (block, &start) in starts.iter().enumerate() {
         if let Line::Label(label) = code.lines[start] {
             labels.insert(label, block);
@@ -396,7 +396,7 @@ pub(crate) fn live_across_calls(code: &Code) -> HashSet<Reg> {
         })
         .collect();
     let blocks = blocks(code);
-    let mut found = HashSet::new();
+    let mut found = HashSet::default();
     for (block, out) in blocks.iter().zip(live_out(code, &units, &blocks)) {
         let mut live = out;
         for at in block.lines.clone().rev() {
@@ -438,7 +438,7 @@ fn ranges_of_parts(code: &Code, units: &Units) -> Vec<Vec<Range>> {
         let (first, last) = (2 * block.lines.start as u32, 2 * block.lines.end as u32);
         let mut live = out.clone();
         // Until where each one that is live matters.
-        let mut ends: HashMap<u32, u32> = HashMap::new();
+        let mut ends: HashMap<u32, u32> = HashMap::default();
         each(&live, |unit| {
             ends.insert(unit as u32, last);
         });

@@ -1,7 +1,8 @@
 //! Machine instructions over virtual registers: what selection makes, and allocation and scheduling read.
 
 use debug_info::Origin;
-use std::collections::{BTreeSet, HashSet};
+use rustc_hash::FxHashSet as HashSet;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A virtual register.

@@ -3,7 +3,8 @@
 
 use crate::allocate::Range;
 use crate::code::Reg;
-use std::collections::{BTreeMap, HashSet};
+use rustc_hash::FxHashSet as HashSet;
+use std::collections::BTreeMap;
 
 /// In which ranges each register is in use, by their first places, until when, and by whom; by nobody whom allocation knows, none.
 pub(crate) struct File(Vec<BTreeMap<u32, (u32, Option<Reg>)>>);

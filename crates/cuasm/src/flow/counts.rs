@@ -8,6 +8,8 @@ use sass::{Instruction, Name};
 pub(crate) struct Counts {
     named: Registers,
     pub(crate) barriers: u32,
+    /// Whether there are words of which nobody knows what they need.
+    pub(crate) unknown: bool,
 }
 
 /// Registers that a function takes beyond those that it names.

@@ -6,7 +6,8 @@ use super::slots;
 use crate::allocate::Units;
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg};
 use crate::schedule::weight;
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeMap;
 
 /// Most zeros below an address that matter: those of 16 bytes.
 const MOST_ZEROS: u32 = 4;
@@ -113,8 +114,8 @@ fn may_write(one: &Instruction) -> bool {
 
 /// Writes the rows in place of the first load of each, and copies where the others were.
 fn write(code: &mut Code, rows: Vec<(Vec<Load>, u8)>) {
-    let mut front: HashMap<usize, Instruction> = HashMap::new();
-    let mut instead: HashMap<usize, Vec<Instruction>> = HashMap::new();
+    let mut front: HashMap<usize, Instruction> = HashMap::default();
+    let mut instead: HashMap<usize, Vec<Instruction>> = HashMap::default();
     for (row, bytes) in rows {
         let words = bytes / 4;
         let width = row.len() as u8 * words;

@@ -4,7 +4,7 @@
 use super::slots;
 use crate::allocate::{MOST_WORDS, Units, blocks, live_out};
 use crate::code::{Code, Instruction, Line, Operand, Reg};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// Takes such results out of instructions.
 pub(crate) fn narrow(code: &mut Code) {
@@ -40,7 +40,7 @@ pub(crate) fn narrow(code: &mut Code) {
 
 /// The registers of one part that one instruction writes, a copy of a constant.
 fn constants(code: &Code) -> HashMap<Reg, Option<u32>> {
-    let mut found: HashMap<Reg, Option<u32>> = HashMap::new();
+    let mut found: HashMap<Reg, Option<u32>> = HashMap::default();
     for line in &code.lines {
         let Line::Instruction(one) = line else { continue };
         for operand in &one.operands[..one.written] {

@@ -9,7 +9,7 @@ use crate::allocate::{Units, blocks, live_out};
 use crate::code::{Class, Code, Instruction, Line, Operand};
 use crate::registers::{RESERVED, WARPS, warps_together};
 use crate::schedule::{Latency, Weight, guard_cycles, latency, weight};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// Most instructions that are put in order together.
 const MOST: usize = 768;
@@ -164,9 +164,9 @@ impl Region {
         let (mut reads, mut writes) = (vec![Vec::new(); count], vec![Vec::new(); count]);
         let mut after: Vec<Vec<(usize, u32)>> = vec![Vec::new(); count];
         let mut before = vec![0; count];
-        let mut writer: HashMap<u32, usize> = HashMap::new();
-        let mut readers: HashMap<u32, Vec<usize>> = HashMap::new();
-        let mut versions: HashMap<u32, usize> = HashMap::new();
+        let mut writer: HashMap<u32, usize> = HashMap::default();
+        let mut readers: HashMap<u32, Vec<usize>> = HashMap::default();
+        let mut versions: HashMap<u32, usize> = HashMap::default();
         let mut memory: Vec<Access> = Vec::new();
         let (mut weights, mut guards) = (vec![1; count], vec![1; count]);
         for index in 0..count {

@@ -2,7 +2,7 @@
 
 use ir::{Cfg, Converged, Function, LaneOrder, Liveness, Ssa, progress::Progress};
 use ptx::module::{FuncId, Module};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet as HashSet;
 
 /// Loops that may end by what another thread writes meanwhile. A lane of such a kernel must not be held up by one that comes later, and
 /// others get their turn in each round of these.
@@ -34,8 +34,8 @@ impl Waits {
 
 /// Where the kernel, or what it calls, may wait.
 pub(crate) fn waits(module: &Module, kernel: FuncId) -> Waits {
-    let mut found = HashSet::new();
-    let mut seen = HashSet::from([kernel]);
+    let mut found = HashSet::default();
+    let mut seen = HashSet::from_iter([kernel]);
     let mut pending = vec![kernel];
     while let Some(id) = pending.pop() {
         // Of what is not in the module nothing is known.

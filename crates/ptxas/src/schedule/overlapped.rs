@@ -19,7 +19,8 @@ use super::{Issue, name, serial};
 use crate::allocate::{Allocation, Block, Units, blocks, live_out, operand_units};
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg};
 use crate::products::ARRIVE;
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeSet;
 
 /// Cycles until a result is read in the pipe that made it, and in another.
 const NEAR_CYCLES: u64 = 4;
@@ -281,7 +282,7 @@ impl Writer<'_> {
 
     /// Writes a block's control codes, and says what scoreboards guard behind it.
     fn block(&self, block: &Block, mut boards: Boards, live: &BTreeSet<Unit>, out: &mut [Issue]) -> Boards {
-        let mut coming: HashMap<Unit, Coming> = HashMap::new();
+        let mut coming: HashMap<Unit, Coming> = HashMap::default();
         let mut product = Product { at: 0, reads: Vec::new() };
         let awaited = |coming: &HashMap<Unit, Coming>, product: &Product| {
             let read = coming.iter().filter(|(unit, _)| live.contains(unit) || **unit == UNIFORM);

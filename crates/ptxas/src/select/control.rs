@@ -9,7 +9,7 @@ use ir::instruction as i;
 use ir::operand::{Argument, Callees, Def, Value};
 use ptx::module::{FuncId, FunctionKind, Module, Param, Symbol, Table};
 use ptx::types::ScalarType;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
 impl Select<'_> {
@@ -148,7 +148,7 @@ impl Select<'_> {
             .top
             .filter(|_| routine::allocates(&callee))
             .map(|top| (top, self.one("MOV", vec![Operand::low(top)])));
-        let mut locals = HashMap::new();
+        let mut locals = HashMap::default();
         let mut given = Vec::new();
         let params = &declaration.params[..arguments.len()];
         for (argument, param) in

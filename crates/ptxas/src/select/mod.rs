@@ -51,7 +51,7 @@ use ptx::module::{FuncId, LabelId, Module, RegId, VarId};
 use ptx::types::{Arch, ArchVariant, ScalarType, TypeKind};
 use routine::Routines;
 pub(crate) use special::function_number;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
 /// Why an instruction is not compiled.
@@ -123,12 +123,12 @@ impl<'a> Function<'a> {
     fn new(function: Rc<ir::Function<'a>>, locals: HashMap<VarId, u64>, end: Option<Label>) -> Self {
         Self {
             function,
-            registers: HashMap::new(),
-            labels: HashMap::new(),
+            registers: HashMap::default(),
+            labels: HashMap::default(),
             locals,
             end,
             carry: None,
-            unrolled: HashMap::new(),
+            unrolled: HashMap::default(),
             index: 0,
             shapes: None,
         }
@@ -169,7 +169,7 @@ pub(crate) fn select<'a>(
     let Some(function) = ir::Function::lower(module, id) else {
         return Err(vec![]);
     };
-    let at = Function::new(Rc::new(function), HashMap::new(), None);
+    let at = Function::new(Rc::new(function), HashMap::default(), None);
     let (code, refused) = (Code::default(), Vec::new());
     let mut select = Select {
         module,
@@ -188,7 +188,7 @@ pub(crate) fn select<'a>(
             .filter_map(|id| ir::Function::lower(module, FuncId(id)))
             .any(|function| routine::allocates(&function)),
         top: None,
-        conventions: HashMap::new(),
+        conventions: HashMap::default(),
         apart: false,
         at,
         inlined: vec![id],
@@ -229,7 +229,7 @@ impl<'a> Select<'a> {
     /// The instructions of the current function.
     fn body(&mut self) {
         let function = Rc::clone(&self.at.function);
-        let mut labels: HashMap<u32, Vec<LabelId>> = HashMap::new();
+        let mut labels: HashMap<u32, Vec<LabelId>> = HashMap::default();
         for (index, label) in function.body.labels.iter().enumerate() {
             labels.entry(label.target).or_default().push(LabelId(index as u32));
         }

@@ -22,7 +22,7 @@ use ir::instruction as i;
 use ir::operand::{Argument, Def, Value};
 use ptx::module::{FuncId, Module, Operand as Named, Param, RegId, VarId};
 use ptx::types::ScalarType;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
 /// Bytes of the return address and of the caller's stack pointer.
@@ -66,7 +66,7 @@ fn bytes_of(ty: ScalarType) -> u64 {
 
 /// The functions that a function may call.
 fn callees(module: &Module, id: FuncId) -> HashSet<FuncId> {
-    let mut found = HashSet::new();
+    let mut found = HashSet::default();
     let Some(body) = &module.functions[id.index()].body else { return found };
     let direct = body.operands.iter().filter_map(|operand| match *operand {
         Named::Function(id) => Some(id),
@@ -86,7 +86,7 @@ fn callees(module: &Module, id: FuncId) -> HashSet<FuncId> {
 
 /// Whether a function can come to call itself.
 fn is_recursive(module: &Module, id: FuncId) -> bool {
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     let mut pending = vec![id];
     while let Some(next) = pending.pop() {
         for callee in callees(module, next) {
@@ -270,7 +270,7 @@ impl<'a> Select<'a> {
         };
         let sizes: Vec<u64> = declaration.params.iter().chain(&declaration.returns).map(bytes).collect();
         let (taken, given) = sizes.split_at(declaration.params.len());
-        self.at = Function::new(Rc::new(callee), HashMap::new(), Some(end));
+        self.at = Function::new(Rc::new(callee), HashMap::default(), Some(end));
         self.inlined.truncate(1);
         self.inlined.push(id);
         // What stands around the body is for its first instruction and its last.

@@ -12,7 +12,7 @@ use ir::Op;
 use ir::instruction as i;
 use ir::operand::{Address, Def, MatrixShape, Value};
 use ptx::types::ScalarType;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// How a matrix lies in registers.
 #[derive(Clone, Copy)]
@@ -199,7 +199,7 @@ impl Select<'_> {
             true => self.mad(near, scale, Operand::low(at)),
             false => self.pair("IMAD.WIDE.U32", vec![near, scale, Operand::wide(at, 2)]),
         };
-        Ok(Stored { base, shared, stride, contiguous, lane: (line, unit), known: HashMap::new() })
+        Ok(Stored { base, shared, stride, contiguous, lane: (line, unit), known: HashMap::default() })
     }
 
     fn element_at(&mut self, stored: &mut Stored, fragment: Fragment, index: u32) -> Operand {
