@@ -86,7 +86,14 @@ pub fn allocate(
         ends.max().unwrap_or(0).max(STACK_POINTER + 1)
     };
     // Wide ones fit in between others or not at all.
-    let ways = [NARROW, 4, 2].into_iter().filter_map(|wide| {
+    let of_width = |wide: u8| {
+        let registers = code.registers.iter().zip(&ranges).filter(|(_, range)| range.is_some());
+        registers.filter(|(info, _)| matches!(info.class, Class::General(width) if width >= wide)).count()
+    };
+    // What takes the same out of the order twice gives the same places twice.
+    let mut wides = vec![NARROW, 4, 2];
+    wides.dedup_by_key(|wide| of_width(*wide));
+    let ways = wides.into_iter().filter_map(|wide| {
         let found = placing.place(limit, &|_, _| None, Choice::First, wide).ok()?;
         Some((used(&found), wide, found))
     });
@@ -190,8 +197,21 @@ fn choose(file: &File, parts: &[Vec<Range>], whole: Range, choice: Choice) -> Op
     let fits = |&at: &usize| parts.iter().enumerate().all(|(part, ranges)| file.is_free(at + part, ranges));
     let mut fitting = file.windows(width, alignment(width as u8) as usize).filter(fits);
     match choice {
-        // Beside one that is taken, so that pairs stay free.
-        Choice::First if width == 1 => fitting.min_by_key(|&at| (file.is_free(at ^ 1, &parts[0]), at)),
+        // Beside one that is taken, so that pairs stay free; else the first.
+        Choice::First if width == 1 => {
+            let mut first = None;
+            for at in fitting {
+                if !file.is_free(at ^ 1, &parts[0]) {
+                    return Some(at);
+                }
+                first = first.or(Some(at));
+                // Beside those further on nothing is taken.
+                if at > file.highest() {
+                    break;
+                }
+            }
+            first
+        }
         Choice::First => fitting.next(),
         Choice::Longest => {
             fitting.min_by_key(|&at| (at..at + width).filter_map(|at| file.last_use(at, whole.start)).max())
@@ -305,7 +325,7 @@ pub(crate) fn is_call(name: &str) -> bool {
 }
 
 pub(crate) fn is_branch(name: &str) -> bool {
-    name.split('.').next() == Some("BRA")
+    name.strip_prefix("BRA").is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// A run of lines that only its last one leaves.

@@ -4,6 +4,7 @@
 //!
 //! A value that has just been loaded or stored is read again from its register for a few lines ([`NEAR`]), within a block.
 
+use smol_str::format_smolstr;
 use crate::allocate::{Range, is_branch, is_call, ranges};
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg, alignment};
 use debug_info::Origin;
@@ -337,7 +338,7 @@ impl Spill<'_> {
                 let from = self.place(reg, part + first);
                 let line = Instruction {
                     guard: None,
-                    name: format!("LDL{}", size(count)),
+                    name: format_smolstr!("LDL{}", size(count)),
                     operands: vec![Operand::row(to, first, count), from],
                     written: 1,
                     origin,
@@ -357,7 +358,7 @@ impl Spill<'_> {
             let to = self.place(reg, part + first);
             let line = Instruction {
                 guard,
-                name: format!("STL{}", size(count)),
+                name: format_smolstr!("STL{}", size(count)),
                 operands: vec![to, Operand::row(from, first, count)],
                 written: 0,
                 origin,
@@ -374,7 +375,7 @@ impl Spill<'_> {
 
 fn mov(to: Operand, from: Operand) -> Instruction {
     let operands = vec![to, from];
-    Instruction { name: "MOV".to_owned(), operands, written: 1, ..Instruction::default() }
+    Instruction { name: "MOV".into(), operands, written: 1, ..Instruction::default() }
 }
 
 /// The modifier of an access to so many registers.

@@ -1,6 +1,7 @@
 //! Sums and copies that the pipe of products can do as well go there where the integer pipe has more to do. Each takes a warp every
 //! other cycle.
 
+use smol_str::format_smolstr;
 use super::slots;
 use crate::allocate::blocks;
 use crate::code::{Code, Instruction, Line, Operand};
@@ -39,12 +40,12 @@ fn other_pipe(one: &mut Instruction) -> bool {
             let from = match slots::constant(from) {
                 Some(0) => Operand::zero(),
                 // A signed number there.
-                Some(bits) if bits >> 31 == 1 => Operand::Text(format!("-{:#x}", bits.wrapping_neg())),
+                Some(bits) if bits >> 31 == 1 => Operand::Text(format_smolstr!("-{:#x}", bits.wrapping_neg())),
                 Some(bits) => Operand::number(bits),
                 None if plain(from) => from.clone(),
                 None => return false,
             };
-            "IMAD.MOV.U32".clone_into(&mut one.name);
+            one.name = "IMAD.MOV.U32".into();
             one.operands = vec![to.clone(), Operand::zero(), Operand::zero(), from];
             true
         }
@@ -54,7 +55,7 @@ fn other_pipe(one: &mut Instruction) -> bool {
                 None if plain(b) || signed(b) => b.clone(),
                 None => return false,
             };
-            "VIADD".clone_into(&mut one.name);
+            one.name = "VIADD".into();
             one.operands = vec![to.clone(), a.clone(), b];
             true
         }

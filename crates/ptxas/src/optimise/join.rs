@@ -2,6 +2,7 @@
 //! Alignment is found for all registers together: what an instruction writes is as aligned as its operands let it be, and a register
 //! as the least of what is written to it.
 
+use smol_str::format_smolstr;
 use super::slots;
 use crate::allocate::Units;
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg};
@@ -123,7 +124,7 @@ fn write(code: &mut Code, rows: Vec<(Vec<Load>, u8)>) {
         let first = row.iter().map(|load| load.line).min().unwrap_or_default();
         if let Some(Line::Instruction(one)) = code.lines.get(first) {
             let mut all = one.clone();
-            all.name = format!("LDS.{}", u32::from(width) * 32);
+            all.name = format_smolstr!("LDS.{}", u32::from(width) * 32);
             all.operands[0] = Operand::wide(wide, width);
             if let Operand::Address { offset, .. } = &mut all.operands[1] {
                 *offset = row[0].offset;
@@ -138,7 +139,7 @@ fn write(code: &mut Code, rows: Vec<(Vec<Load>, u8)>) {
             let part = |word: u8| {
                 let from = Operand::part(wide, index as u8 * words + word);
                 let operands = vec![Operand::part(load.to.0, load.to.1 + word), from];
-                Instruction { name: "MOV".to_owned(), operands, written: 1, origin, ..Instruction::default() }
+                Instruction { name: "MOV".into(), operands, written: 1, origin, ..Instruction::default() }
             };
             instead.insert(load.line, (0..words).map(part).collect());
         }

@@ -1,6 +1,7 @@
 //! Results that nobody reads are not written: carries, the opposites of predicates, the upper half of a product, and what an atomic
 //! operation found.
 
+use smol_str::format_smolstr;
 use super::slots;
 use crate::allocate::{MOST_WORDS, Units, blocks, live_out};
 use crate::code::{Code, Instruction, Line, Operand, Reg};
@@ -87,7 +88,7 @@ fn without_unread(
             match at {
                 &Operand::Address { reg, offset, .. } if one.name == "ATOMS.ADD" && is_one(value) => {
                     let at = Operand::Address { before: "", reg, width: 1, beside: "+URZ", offset };
-                    "ATOMS.POPC.INC.32".clone_into(&mut one.name);
+                    one.name = "ATOMS.POPC.INC.32".into();
                     one.operands = vec![Operand::zero(), at];
                 }
                 _ => one.operands[0] = Operand::zero(),
@@ -96,7 +97,7 @@ fn without_unread(
         "ATOMG" if one.written == 2 && one.operands.len() == 4 && !is_read(&one.operands[1]) => {
             let mut parts = one.name.split('.').skip(2);
             if parts.next().is_some_and(|it| !["EXCH", "CAS"].contains(&it)) {
-                one.name = format!("REDG{}", &one.name["ATOMG".len()..]);
+                one.name = format_smolstr!("REDG{}", &one.name["ATOMG".len()..]);
                 one.operands.drain(..2);
                 one.written = 0;
             }
@@ -127,6 +128,6 @@ fn lower_product(one: &mut Instruction) {
         None if *b == Operand::zero() => return,
         None => ("IMAD", vec![a.clone(), b.clone(), c]),
     };
-    name.clone_into(&mut one.name);
+    one.name = name.into();
     one.operands = [vec![to], read].concat();
 }

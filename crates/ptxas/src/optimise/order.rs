@@ -10,6 +10,7 @@ use crate::code::{Class, Code, Instruction, Line, Operand};
 use crate::registers::{RESERVED, WARPS, warps_together};
 use crate::schedule::{Latency, Weight, guard_cycles, latency, weight};
 use rustc_hash::FxHashMap as HashMap;
+use std::cell::Cell;
 
 /// Most instructions that are put in order together.
 const MOST: usize = 768;
@@ -252,8 +253,18 @@ impl Region {
         // With few instructions ahead of the old order as many rounds of an unrolled loop go on at once.
         let near = WINDOWS.iter().filter(|&&ahead| ahead < old.len());
         let near = near.flat_map(|&ahead| limits.iter().skip(1).map(move |&limit| (limit, false, ahead)));
-        for (limit, is_careful, ahead) in freely.chain(near) {
-            let new = self.list(limit, is_careful, ahead);
+        // From which limit on the order is the same, for each number of instructions ahead; and what has been tried.
+        let mut same: HashMap<usize, i32> = HashMap::default();
+        let mut tried: Vec<(i32, bool, usize)> = Vec::new();
+        for choice @ (limit, is_careful, ahead) in freely.chain(near) {
+            if tried.contains(&choice) || same.get(&ahead).is_some_and(|&from| limit >= from) {
+                continue;
+            }
+            tried.push(choice);
+            let (new, is_bound) = self.list(limit, is_careful, ahead);
+            if !is_bound {
+                same.insert(ahead, limit);
+            }
             let (now, flags) = self.lives.peak(&new);
             let mut cost = self.cost(&new, now.max(elsewhere));
             if limit > usual {
@@ -290,8 +301,8 @@ impl Region {
 
     /// A new order. With hardly a register left the careful one goes on as the old one did, which had enough; else it is what takes
     /// fewest that comes next, which may lead into a corner where everything takes one more. None comes before the oldest that is left by more
-    /// than `ahead` places.
-    fn list(&self, limit: i32, is_careful: bool, ahead: usize) -> Vec<usize> {
+    /// than `ahead` places. Beside it, whether the number of registers ever had a say.
+    fn list(&self, limit: i32, is_careful: bool, ahead: usize) -> (Vec<usize>, bool) {
         let count = self.weights.len();
         let mut left = self.before.clone();
         let mut earliest = vec![0_u32; count];
@@ -300,6 +311,7 @@ impl Region {
         let mut order = Vec::with_capacity(count);
         let (mut now, mut oldest) = (0, 0);
         let mut issued = vec![false; count];
+        let is_bound = Cell::new(false);
         while !ready.is_empty() {
             while issued[oldest] {
                 oldest += 1;
@@ -311,6 +323,7 @@ impl Region {
                 let late = earliest[at].saturating_sub(now);
                 let bad = pressure.general + more > limit && more > 0
                     || pressure.predicates + flags > PREDICATES && flags > 0;
+                is_bound.set(is_bound.get() || bad);
                 (
                     bad,
                     if tight { more.max(0) + flags.max(0) } else { 0 },
@@ -319,6 +332,7 @@ impl Region {
                     at,
                 )
             };
+            is_bound.set(is_bound.get() || tight);
             let place = match is_careful && tight {
                 true => (0..ready.len()).min_by_key(|&place| ready[place]),
                 false => (0..ready.len()).filter(near).min_by_key(|&place| rank(&ready[place])),
@@ -337,7 +351,7 @@ impl Region {
             }
             order.push(at);
         }
-        order
+        (order, is_bound.get())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Short branches as guards. What a branch jumps over is executed under the opposite of its guard, if that is little; a branch to where
 //! the kernel ends becomes a guarded end.
 
+use smol_str::format_smolstr;
 use super::values::remove;
 use crate::allocate::{Units, blocks};
 use crate::code::{Code, Instruction, Line, Operand, Reg};
@@ -40,7 +41,7 @@ fn ends(code: &mut Code) {
         if one.name == "BRA"
             && matches!(one.operands.last(), Some(Operand::Target(to)) if ending.contains(to))
         {
-            "EXIT".clone_into(&mut one.name);
+            one.name = "EXIT".into();
             one.operands.clear();
         }
     }
@@ -192,7 +193,7 @@ fn inner_guards(body: &[Line]) -> HashMap<Reg, bool> {
 /// Lets a comparison say whether its own condition and an outer one hold; where the opposite of its result counts, whether that is so.
 fn both(one: &mut Instruction, (outer, not): (Reg, bool), negated: bool) {
     if negated && let Some(head) = one.name.strip_suffix(".AND") {
-        one.name = format!("{head}.OR");
+        one.name = format_smolstr!("{head}.OR");
     }
     if let Some(with) = one.operands.last_mut() {
         *with = Operand::Predicate(outer, not != negated);

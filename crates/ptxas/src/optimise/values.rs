@@ -7,6 +7,7 @@
 //!
 //! What lanes execute that meet names the same registers everywhere and is left alone.
 
+use smol_str::SmolStr;
 use super::graph::Flow;
 use super::slots::{self, Fixed};
 use crate::allocate::{Units, dead_lines};
@@ -22,7 +23,7 @@ pub(crate) type Number = u32;
 #[derive(Debug)]
 pub(crate) struct Made {
     pub(crate) line: usize,
-    pub(crate) name: String,
+    pub(crate) name: SmolStr,
     pub(crate) read: Vec<Operand>,
     /// The values of the operands' parts.
     pub(crate) numbers: Vec<Vec<Number>>,
@@ -428,7 +429,7 @@ impl<'a> Values<'a> {
             || !is_pure(one)
             || one.operands[..one.written].iter().any(hidden)
             || one.operands.iter().any(Operand::is_hardware)
-            || self.moves_stack && one.operands.contains(&Operand::Text("R1".to_owned()))
+            || self.moves_stack && one.operands.contains(&Operand::Text("R1".into()))
         {
             return self.write_anew(one);
         }

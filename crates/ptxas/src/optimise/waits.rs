@@ -54,6 +54,11 @@ pub(crate) fn waits(module: &Module, kernel: FuncId) -> Waits {
 /// The first instructions of a function's loops that wait; none if it is too tangled.
 fn headers(function: &Function<'_>) -> Option<Vec<u32>> {
     let cfg = Cfg::new(function);
+    // Without a way back there is no loop.
+    let goes_back = |(at, block): (usize, &ir::Block)| block.successors.iter().any(|next| next.index() <= at);
+    if !cfg.blocks.iter().enumerate().any(goes_back) {
+        return Some(Vec::new());
+    }
     let liveness = Liveness::new(function, &cfg);
     let ssa = Ssa::new(function, cfg, &liveness).ok()?;
     let facts = Converged::new(&ssa, LaneOrder::Unknown);

@@ -75,8 +75,8 @@ pub(super) const WITHOUT_RESULT: &[&str] = &[
 pub(super) fn issue(one: &Instruction) -> Issue {
     let is_product = matches!(latency(one), Latency::Fixed(Pipe::Matrices(_)));
     Issue {
-        control: control(name(&one.name)).to_owned(),
-        pause: is_product.then(|| control("NOP").to_owned()),
+        control: control(name(&one.name)).into(),
+        pause: is_product.then(|| control("NOP").into()),
     }
 }
 

@@ -4,6 +4,7 @@
 //! Of other registers nothing is expected: what is alive behind a call stands in the frame, as with [routines](super::routine). So no register
 //! of the code is alive between the first one of the hardware that is written here and the last one that is read.
 
+use smol_str::format_smolstr;
 use super::{Done, Select};
 use crate::code::{Class, Operand};
 use ir::operand::{Argument, Def, Value};
@@ -48,9 +49,9 @@ impl Select<'_> {
         }
         let moved = self.top.map(|top| {
             let below = self
-                .one("IADD3", vec![Operand::low(top), Operand::Text(format!("-{KEPT:#x}")), Operand::zero()]);
+                .one("IADD3", vec![Operand::low(top), Operand::Text(format_smolstr!("-{KEPT:#x}")), Operand::zero()]);
             let to = Operand::Address { before: "", reg: below, width: 1, beside: "", offset: 0 };
-            self.code.push(None, "STL", vec![], vec![to, Operand::Text("R1".to_owned())]);
+            self.code.push(None, "STL", vec![], vec![to, Operand::Text("R1".into())]);
             let at = self.room(1);
             self.code.push(None, "STL", vec![], vec![Operand::in_frame(at as i64), Operand::low(below)]);
             at
@@ -60,10 +61,10 @@ impl Select<'_> {
         };
         loaded.iter().for_each(|&(register, at)| load(Operand::hardware(register), at));
         if let Some(at) = moved {
-            load(Operand::Text("R1".to_owned()), at);
+            load(Operand::Text("R1".into()), at);
         }
         for (register, half) in [(FUNCTION, "lo"), (FUNCTION + 1, "hi")] {
-            let address = Operand::Text(format!("32@{half}(\"{name}\")"));
+            let address = Operand::Text(format_smolstr!("32@{half}(\"{name}\")"));
             self.code.push(None, "MOV", vec![Operand::hardware(register)], vec![address]);
         }
         let behind = self.code.label();
@@ -142,5 +143,5 @@ impl Select<'_> {
 
 /// The stack pointer as it was before it was moved.
 fn load_pointer(select: &mut Select<'_>) {
-    select.code.push(None, "LDL", vec![Operand::Text("R1".to_owned())], vec![Operand::in_frame(0)]);
+    select.code.push(None, "LDL", vec![Operand::Text("R1".into())], vec![Operand::in_frame(0)]);
 }

@@ -129,12 +129,12 @@ impl Select<'_> {
         let result = if ty == ScalarType::F64 {
             // A NaN becomes quiet.
             let a = Operand::wide(self.double(a)?, 2).signed(sign);
-            self.pair("DADD", vec![Operand::Text("-RZ".to_owned()), a])
+            self.pair("DADD", vec![Operand::Text("-RZ".into()), a])
         } else {
             let a = self.word(a)?;
             self.one(
                 format!("FADD{}", flag(ftz, ".FTZ")),
-                vec![Operand::Text("-RZ".to_owned()), a.signed(sign)],
+                vec![Operand::Text("-RZ".into()), a.signed(sign)],
             )
         };
         self.set(d, result);

@@ -1,5 +1,6 @@
 //! Moves, loads, stores and addresses (PTX ISA, "Data Movement and Conversion Instructions").
 
+use smol_str::format_smolstr;
 use super::{Done, Refusal, Select};
 use crate::code::{Operand, Reg};
 use crate::layout::PARAMETERS;
@@ -80,9 +81,9 @@ impl Place {
                 Operand::Address { before, reg, width, beside: "", offset }
             }
             None if self.stack => {
-                Operand::Text(if offset == 0 { "[R1]".to_owned() } else { format!("[R1+{offset:#x}]") })
+                Operand::in_frame(offset)
             }
-            None => Operand::Text(format!("{before}[{offset:#x}]")),
+            None => Operand::Text(format_smolstr!("{before}[{offset:#x}]")),
         }
     }
 
@@ -306,7 +307,7 @@ impl Select<'_> {
         let result = match (op.space, op.to) {
             (Space::Global, _) => self.join(Operand::part(a, 0), Operand::part(a, 1)),
             (Space::Shared | Space::SharedCta | Space::SharedCluster, false) => {
-                let high = self.one("S2R", vec![Operand::Text("SR_SWINHI".to_owned())]);
+                let high = self.one("S2R", vec![Operand::Text("SR_SWINHI".into())]);
                 self.join(Operand::part(a, 0), Operand::low(high))
             }
             (Space::Shared | Space::SharedCta | Space::SharedCluster, true) => {
@@ -449,7 +450,7 @@ impl Select<'_> {
         Ok(match place.base {
             Some(base) if place.offset == 0 => self.one("MOV", vec![Operand::part(base, 0)]),
             Some(base) => self.add(Operand::part(base, 0), by),
-            None if place.stack => self.add(Operand::Text("R1".to_owned()), by),
+            None if place.stack => self.add(Operand::Text("R1".into()), by),
             None => self.one("MOV", vec![by]),
         })
     }
@@ -498,7 +499,7 @@ impl Select<'_> {
             AddressBase::Variable(id) => Operand::low(self.shared(id, 0)?),
             AddressBase::Absolute => Operand::zero(),
         };
-        let window = self.one("S2R", vec![Operand::Text("SR_SWINHI".to_owned())]);
+        let window = self.one("S2R", vec![Operand::Text("SR_SWINHI".into())]);
         let base = self.join(low, Operand::low(window));
         Ok(Place { window: Window::Generic, base: Some(base), stack: false, offset: address.offset })
     }

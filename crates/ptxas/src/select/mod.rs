@@ -37,6 +37,7 @@ mod video;
 mod warp;
 mod wmma;
 
+use smol_str::SmolStr;
 use crate::code::{Class, Code, Label, Operand, Reg};
 use crate::layout::Layout;
 use crate::optimise::Waits;
@@ -207,7 +208,7 @@ pub(crate) fn select<'a>(
 
 impl<'a> Select<'a> {
     fn prologue(&mut self) {
-        let text = |text: &str| Operand::Text(text.to_owned());
+        let text = |text: &str| Operand::Text(text.into());
         self.code.push(None, "LDC", vec![text("R1")], vec![Operand::bank0(0x28)]);
         // The frame's size is known at the end.
         self.code.push(
@@ -222,7 +223,7 @@ impl<'a> Select<'a> {
 
     /// The descriptor of global memory.
     fn descriptor(&mut self) {
-        let to = Operand::Text("UR4".to_owned());
+        let to = Operand::Text("UR4".into());
         self.code.push(None, "ULDC.64", vec![to], vec![Operand::bank0(0x208)]);
     }
 
@@ -391,14 +392,14 @@ impl<'a> Select<'a> {
     // Writing instructions.
 
     /// An instruction with one result of 32 bits.
-    fn one(&mut self, name: impl Into<String>, read: Vec<Operand>) -> Reg {
+    fn one(&mut self, name: impl Into<SmolStr>, read: Vec<Operand>) -> Reg {
         let to = self.temporary(1);
         self.code.push(None, name, vec![Operand::low(to)], read);
         to
     }
 
     /// An instruction with one result of 64 bits.
-    fn pair(&mut self, name: impl Into<String>, read: Vec<Operand>) -> Reg {
+    fn pair(&mut self, name: impl Into<SmolStr>, read: Vec<Operand>) -> Reg {
         let to = self.temporary(2);
         self.code.push(None, name, vec![Operand::wide(to, 2)], read);
         to
@@ -413,7 +414,7 @@ impl<'a> Select<'a> {
     }
 
     /// What has an effect, under the guard.
-    fn effect(&mut self, name: impl Into<String>, written: Vec<Operand>, read: Vec<Operand>) {
+    fn effect(&mut self, name: impl Into<SmolStr>, written: Vec<Operand>, read: Vec<Operand>) {
         self.code.push(self.guard, name, written, read);
     }
 

@@ -4,6 +4,7 @@
 //! reciprocals and roots that was computed for all fractions; a quotient by a right reciprocal and its exact rest is right by Markstein's
 //! theorem. What else there is goes through doubles, as do other roundings.
 
+use smol_str::format_smolstr;
 use super::float::rounding;
 use super::{Done, Refusal, Select};
 use crate::code::{Class, Operand, Reg};
@@ -116,7 +117,7 @@ impl Select<'_> {
         if ftz {
             for value in [&mut a, &mut b] {
                 *value =
-                    Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), value.clone()]));
+                    Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".into()), value.clone()]));
             }
         }
         let one = self.constant(ONE as u32);
@@ -139,7 +140,7 @@ impl Select<'_> {
         self.plop(None, both, Operand::Predicate(plain, false), Operand::Predicate(whole, false), 0xc0);
         let mut result = self.select_word(Operand::low(usual), Operand::low(other), both, false);
         if ftz {
-            result = self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), Operand::low(result)]);
+            result = self.one("FADD.FTZ", vec![Operand::Text("-RZ".into()), Operand::low(result)]);
         }
         Ok(result)
     }
@@ -193,7 +194,7 @@ impl Select<'_> {
         }
         self.behind_guard(|this| {
             let a = this.word(&op.a)?;
-            let above = this.add(a.clone(), Operand::Text(format!("-{LEAST_ROOTED:#x}")));
+            let above = this.add(a.clone(), Operand::Text(format_smolstr!("-{LEAST_ROOTED:#x}")));
             let special = this.compare(
                 "ISETP.GT.U32.AND",
                 Operand::low(above),
@@ -220,7 +221,7 @@ impl Select<'_> {
     /// Of all operands, through doubles, as a quotient.
     fn any_root(&mut self, mut a: Operand, op: &i::Sqrt) -> Reg {
         if op.ftz {
-            a = Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), a]));
+            a = Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".into()), a]));
         }
         let x = self.doubled(a.clone());
         let usual = if op.rnd == i::AddFloatRnd::Rn {

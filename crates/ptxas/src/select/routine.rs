@@ -174,7 +174,7 @@ impl<'a> Select<'a> {
             let to = self.handed(at, size);
             self.code.push(None, "STL", vec![], vec![to, word]);
         }
-        let pointer = Operand::Text("R1".to_owned());
+        let pointer = Operand::Text("R1".into());
         if let Some(top) = self.top {
             let to = self.handed(POINTER, size);
             self.code.push(None, "STL", vec![], vec![to, pointer.clone()]);
@@ -277,9 +277,9 @@ impl<'a> Select<'a> {
         let last = self.at.function.instructions.len().saturating_sub(1) as u32;
         let [first, last] = [0, last].map(|instruction| Some(Origin { function: id, instruction }));
         self.code.is_for(first);
-        let pointer = Operand::Text("R1".to_owned());
+        let pointer = Operand::Text("R1".into());
         let move_by = |select: &mut Self, by: &str| {
-            let read = vec![pointer.clone(), Operand::Text(by.to_owned()), Operand::zero()];
+            let read = vec![pointer.clone(), Operand::Text(by.into()), Operand::zero()];
             select.code.push(None, "IADD3", vec![pointer.clone()], read);
         };
         // What the caller's stack pointer was.
@@ -386,7 +386,7 @@ impl<'a> Select<'a> {
             return;
         }
         let top = self.code.register(crate::code::Class::General(1), false);
-        self.code.push(None, "MOV", vec![Operand::low(top)], vec![Operand::Text("R1".to_owned())]);
+        self.code.push(None, "MOV", vec![Operand::low(top)], vec![Operand::Text("R1".into())]);
         self.top = Some(top);
     }
 

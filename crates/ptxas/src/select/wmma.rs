@@ -185,7 +185,7 @@ impl Select<'_> {
             None => self.constant(if contiguous { fragment.length } else { fragment.lines }),
         };
         let stride = Operand::low(self.one("MOV", vec![stride]));
-        let number = self.one("S2R", vec![Operand::Text("SR_LANEID".to_owned())]);
+        let number = self.one("S2R", vec![Operand::Text("SR_LANEID".into())]);
         let read = vec![Operand::zero(), Operand::number(2), Operand::low(number)];
         let line = Operand::low(self.one("SHF.R.U32.HI", read));
         let unit = Operand::low(self.lop(Operand::low(number), Operand::number(3), 0xc0));
