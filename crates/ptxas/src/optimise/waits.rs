@@ -1,7 +1,8 @@
 //! Which loops of a kernel wait for what other threads do.
 
+use crate::bodies::Bodies;
 use ir::{Cfg, Converged, Function, LaneOrder, Liveness, Ssa, progress::Progress};
-use ptx::module::{FuncId, Module};
+use ptx::module::FuncId;
 use rustc_hash::FxHashSet as HashSet;
 
 /// Loops that may end by what another thread writes meanwhile. A lane of such a kernel must not be held up by one that comes later, and
@@ -33,13 +34,13 @@ impl Waits {
 }
 
 /// Where the kernel, or what it calls, may wait.
-pub(crate) fn waits(module: &Module, kernel: FuncId) -> Waits {
+pub(crate) fn waits(bodies: &Bodies<'_>, kernel: FuncId) -> Waits {
     let mut found = HashSet::default();
     let mut seen = HashSet::from_iter([kernel]);
     let mut pending = vec![kernel];
     while let Some(id) = pending.pop() {
         // Of what is not in the module nothing is known.
-        let Some(function) = Function::lower(module, id) else { return Waits::Anywhere };
+        let Some(function) = bodies.of(id) else { return Waits::Anywhere };
         let calls = |op: &ir::Op| matches!(op, ir::Op::CallIndirect(_));
         if function.instructions.iter().flatten().any(|it| calls(&it.op)) {
             return Waits::Anywhere;

@@ -38,6 +38,7 @@ mod warp;
 mod wmma;
 
 use smol_str::SmolStr;
+use crate::bodies::Bodies;
 use crate::code::{Class, Code, Label, Operand, Reg};
 use crate::layout::Layout;
 use crate::optimise::Waits;
@@ -73,6 +74,7 @@ const DEPTH: usize = 32;
 /// A kernel being selected.
 pub(crate) struct Select<'a> {
     module: &'a Module,
+    bodies: &'a Bodies<'a>,
     layout: &'a Layout,
     code: Code,
     /// Bytes of local memory that have been given out.
@@ -162,18 +164,19 @@ pub(crate) struct Choices<'a> {
 
 /// Selects a kernel.
 pub(crate) fn select<'a>(
-    module: &'a Module,
+    bodies: &'a Bodies<'a>,
     layout: &'a Layout,
     id: FuncId,
     Choices { spread, unrolls, waits }: Choices<'a>,
 ) -> Result<Selected, Vec<Diagnostic>> {
-    let Some(function) = ir::Function::lower(module, id) else {
+    let Some(function) = bodies.of(id) else {
         return Err(vec![]);
     };
-    let at = Function::new(Rc::new(function), HashMap::default(), None);
+    let at = Function::new(function, HashMap::default(), None);
     let (code, refused) = (Code::default(), Vec::new());
     let mut select = Select {
-        module,
+        module: bodies.module,
+        bodies,
         layout,
         code,
         frame: 0,
@@ -185,9 +188,7 @@ pub(crate) fn select<'a>(
         guard: None,
         routines: Routines::default(),
         handed_over: 0,
-        moves_stack: (0..module.functions.len() as u32)
-            .filter_map(|id| ir::Function::lower(module, FuncId(id)))
-            .any(|function| routine::allocates(&function)),
+        moves_stack: bodies.moves_stack,
         top: None,
         conventions: HashMap::default(),
         apart: false,

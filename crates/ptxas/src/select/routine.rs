@@ -15,6 +15,7 @@
 //! No register keeps its value in a call: what is alive behind one is spilled by [`crate::registers`].
 
 use super::{Done, Function, Refusal, Select};
+use crate::bodies::Bodies;
 use crate::code::{Label, Operand, Reg};
 use debug_info::Origin;
 use ir::Op;
@@ -65,7 +66,8 @@ fn bytes_of(ty: ScalarType) -> u64 {
 }
 
 /// The functions that a function may call.
-fn callees(module: &Module, id: FuncId) -> HashSet<FuncId> {
+fn callees(bodies: &Bodies<'_>, id: FuncId) -> HashSet<FuncId> {
+    let module = bodies.module;
     let mut found = HashSet::default();
     let Some(body) = &module.functions[id.index()].body else { return found };
     let direct = body.operands.iter().filter_map(|operand| match *operand {
@@ -73,7 +75,7 @@ fn callees(module: &Module, id: FuncId) -> HashSet<FuncId> {
         _ => None,
     });
     found.extend(direct);
-    let indirect = ir::Function::lower(module, id).is_some_and(|function| {
+    let indirect = bodies.of(id).is_some_and(|function| {
         let mut all = function.instructions.iter().flatten();
         all.any(|instruction| matches!(instruction.op, Op::CallIndirect(_)))
     });
@@ -85,11 +87,11 @@ fn callees(module: &Module, id: FuncId) -> HashSet<FuncId> {
 }
 
 /// Whether a function can come to call itself.
-fn is_recursive(module: &Module, id: FuncId) -> bool {
+fn is_recursive(bodies: &Bodies<'_>, id: FuncId) -> bool {
     let mut seen = HashSet::default();
     let mut pending = vec![id];
     while let Some(next) = pending.pop() {
-        for callee in callees(module, next) {
+        for callee in callees(bodies, next) {
             if callee == id {
                 return true;
             }
@@ -99,12 +101,6 @@ fn is_recursive(module: &Module, id: FuncId) -> bool {
         }
     }
     false
-}
-
-/// Whether a function makes room on the stack while it runs.
-pub(super) fn allocates(function: &ir::Function<'_>) -> bool {
-    let mut all = function.instructions.iter().flatten();
-    all.any(|instruction| matches!(instruction.op, Op::Alloca(_) | Op::Stackrestore(_)))
 }
 
 /// The routines of a kernel.
@@ -118,8 +114,8 @@ pub(super) struct Routines {
 impl<'a> Select<'a> {
     /// Whether a function calls itself: no inlining ends that.
     pub(super) fn is_recursive(&mut self, id: FuncId) -> bool {
-        let module = self.module;
-        *self.routines.recursive.entry(id).or_insert_with(|| is_recursive(module, id))
+        let bodies = self.bodies;
+        *self.routines.recursive.entry(id).or_insert_with(|| is_recursive(bodies, id))
     }
 
     /// A word of what is handed over, seen from the caller.
@@ -247,7 +243,7 @@ impl<'a> Select<'a> {
     pub(super) fn routines(&mut self) -> Vec<u64> {
         let mut frames = vec![std::mem::take(&mut self.frame).next_multiple_of(STACK)];
         while let Some(id) = self.routines.pending.pop() {
-            let Some(callee) = ir::Function::lower(self.module, id) else { continue };
+            let Some(callee) = self.bodies.of(id) else { continue };
             let label = self.routines.labels[&id];
             self.code.begin_routine(label);
             self.routine_body(id, callee);
@@ -257,7 +253,7 @@ impl<'a> Select<'a> {
         frames
     }
 
-    fn routine_body(&mut self, id: FuncId, callee: ir::Function<'a>) {
+    fn routine_body(&mut self, id: FuncId, callee: Rc<ir::Function<'a>>) {
         let declaration = &self.module.functions[id.index()];
         let handover = handover(self.module, id, &callee.body.registers);
         self.handed_over += handover.size;
@@ -270,7 +266,7 @@ impl<'a> Select<'a> {
         };
         let sizes: Vec<u64> = declaration.params.iter().chain(&declaration.returns).map(bytes).collect();
         let (taken, given) = sizes.split_at(declaration.params.len());
-        self.at = Function::new(Rc::new(callee), HashMap::default(), Some(end));
+        self.at = Function::new(callee, HashMap::default(), Some(end));
         self.inlined.truncate(1);
         self.inlined.push(id);
         // What stands around the body is for its first instruction and its last.
