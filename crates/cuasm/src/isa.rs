@@ -2,9 +2,9 @@
 //! relocation's operand stands in a text.
 
 use crate::relocations::Field;
+use rustc_hash::FxHashMap as HashMap;
 use sass::{Arch, Control, Instruction, ParseError, Symbols};
 use std::cell::RefCell;
-use rustc_hash::FxHashMap as HashMap;
 use std::fmt::Write;
 
 /// An instruction set of 128-bit words; what the words mean is known for most.

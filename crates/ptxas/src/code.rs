@@ -1,8 +1,8 @@
 //! Machine instructions over virtual registers: what selection makes, and allocation and scheduling read.
 
-use smol_str::{SmolStr, format_smolstr};
 use debug_info::Origin;
 use rustc_hash::FxHashSet as HashSet;
+use smol_str::{SmolStr, format_smolstr};
 use std::collections::BTreeSet;
 use std::fmt;
 

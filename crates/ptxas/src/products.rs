@@ -57,7 +57,12 @@ fn is_product(one: &Instruction) -> bool {
 }
 
 fn line(name: &str, read: Vec<Operand>, like: &Instruction) -> Line {
-    Line::Instruction(Instruction { name: name.into(), operands: read, origin: like.origin, ..Instruction::default() })
+    Line::Instruction(Instruction {
+        name: name.into(),
+        operands: read,
+        origin: like.origin,
+        ..Instruction::default()
+    })
 }
 
 fn scoreboard() -> Operand {

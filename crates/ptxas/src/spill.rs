@@ -4,11 +4,11 @@
 //!
 //! A value that has just been loaded or stored is read again from its register for a few lines ([`NEAR`]), within a block.
 
-use smol_str::format_smolstr;
 use crate::allocate::{Range, is_branch, is_call, ranges};
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg, alignment};
 use debug_info::Origin;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use smol_str::format_smolstr;
 
 /// For how many lines a loaded value is kept.
 const NEAR: usize = 6;

@@ -7,8 +7,8 @@ use crate::operand::{Lookup, Operand};
 use crate::resolve::{self, Found, Values};
 use crate::roles::{Flow, Roles};
 use crate::source::{self, BadLine, Source};
-use crate::tree::Growing;
 use crate::table::{Form, ILLEGAL, Listed, Memory, Piece, Range, Set, Table, Vocabulary, opcode};
+use crate::tree::Growing;
 
 /// The most numbers of a kind: one is [`ILLEGAL`].
 const MOST: usize = ILLEGAL as usize;

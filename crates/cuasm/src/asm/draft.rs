@@ -8,8 +8,8 @@ use crate::target;
 use cubin::elf::section as kind;
 use cubin::elf::{Filler, Header};
 use ptx::source::Span;
-use std::cell::OnceCell;
 use rustc_hash::FxHashMap as HashMap;
+use std::cell::OnceCell;
 
 /// A section as it is written.
 #[derive(Debug, Default)]

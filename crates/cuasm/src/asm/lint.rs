@@ -7,8 +7,8 @@ use crate::flow::graph::{Graph, steps};
 use crate::flow::hazards;
 use ptx::diagnostic::Diagnostic;
 use ptx::source::Span;
-use sass::latency;
 use rustc_hash::FxHashMap as HashMap;
+use sass::latency;
 
 /// Warns of dependences that control codes break, at the control code of the instruction that comes too early.
 pub(super) fn hazards(draft: &Draft, emitted: &[Emitted], findings: &mut Findings) {

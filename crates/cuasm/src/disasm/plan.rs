@@ -6,8 +6,8 @@ use crate::isa::{self, Isa, Residues};
 use crate::strings::{first_offsets, latin1};
 use cubin::elf::section as kind;
 use cubin::elf::{Elf, Placement, Relocation, Section, Symbol};
-use std::cell::OnceCell;
 use rustc_hash::FxHashMap as HashMap;
+use std::cell::OnceCell;
 
 /// Names by which the text calls sections and symbols: each is there once.
 #[derive(Debug, Default)]

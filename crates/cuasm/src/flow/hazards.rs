@@ -49,12 +49,7 @@ pub(crate) fn hazards(graph: &Graph, latencies: &Latencies) -> Vec<Hazard> {
 }
 
 /// Goes over an instruction.
-fn issue(
-    issue: Option<&Issue>,
-    latencies: &Latencies,
-    state: &mut State,
-    report: &mut impl FnMut(Hazard),
-) {
+fn issue(issue: Option<&Issue>, latencies: &Latencies, state: &mut State, report: &mut impl FnMut(Hazard)) {
     match issue {
         Some(issue) => issue.issue(state, latencies, report),
         // Nobody knows what it does.

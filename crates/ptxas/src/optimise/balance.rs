@@ -1,11 +1,11 @@
 //! Sums and copies that the pipe of products can do as well go there where the integer pipe has more to do. Each takes a warp every
 //! other cycle.
 
-use smol_str::format_smolstr;
 use super::slots;
 use crate::allocate::blocks;
 use crate::code::{Code, Instruction, Line, Operand};
 use crate::schedule::{Latency, Pipe, latency};
+use smol_str::format_smolstr;
 
 /// Divides the work of each block.
 pub(crate) fn balance(code: &mut Code) {
@@ -40,7 +40,9 @@ fn other_pipe(one: &mut Instruction) -> bool {
             let from = match slots::constant(from) {
                 Some(0) => Operand::zero(),
                 // A signed number there.
-                Some(bits) if bits >> 31 == 1 => Operand::Text(format_smolstr!("-{:#x}", bits.wrapping_neg())),
+                Some(bits) if bits >> 31 == 1 => {
+                    Operand::Text(format_smolstr!("-{:#x}", bits.wrapping_neg()))
+                }
                 Some(bits) => Operand::number(bits),
                 None if plain(from) => from.clone(),
                 None => return false,

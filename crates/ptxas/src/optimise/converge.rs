@@ -6,12 +6,12 @@
 //! A lane that waits there must not be waited for by another: where lanes or threads meet otherwise between the two, nothing is done, nor
 //! in kernels that may spin.
 
-use smol_str::format_smolstr;
 use super::graph::Flow;
 use super::slots;
 use crate::allocate::Units;
 use crate::code::{Code, Instruction, Label, Line, Operand, Reg};
 use crate::schedule::{Latency, latency};
+use smol_str::format_smolstr;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A thread has so many barriers for this, of which a few are left.

@@ -1,10 +1,10 @@
 //! Instructions that one instruction can do together: sums of three, products and shifts with a sum, logic of three, products of 64 bits
 //! with an address, a sign that the reader changes itself, and offsets in addresses.
 
-use smol_str::{SmolStr, format_smolstr};
 use super::slots;
-use super::values::{Made, Number, Values};
+use super::values::{Made, Number, Parts, Values};
 use crate::code::{Instruction, Operand};
+use smol_str::{SmolStr, format_smolstr};
 use std::rc::Rc;
 
 /// An offset in an address has 24 bits.
@@ -295,7 +295,8 @@ fn product_of(pair: [Number; 2], values: &Values<'_>) -> Option<(SmolStr, Vec<Op
         }
         let (sign, _) = values.made(high)?;
         let by = sign.read.get(1).and_then(slots::constant);
-        let signed = sign.name == "SHF.R.S32.HI" && by == Some(31) && sign.numbers.get(2)? == &[low];
+        let signed =
+            sign.name == "SHF.R.S32.HI" && by == Some(31) && sign.numbers.get(2)?.as_slice() == [low];
         signed.then_some("IMAD.WIDE")
     };
     if let Some((upper, _)) = values.made(high)
@@ -362,8 +363,8 @@ fn nearer(operand: &Operand, values: &Values<'_>) -> Option<Operand> {
                 Some((u64::from(high) << 32 | u64::from(low)) as i64)
             };
             match (constant(a), constant(b)) {
-                (_, Some(by)) => (a.to_vec(), by),
-                (Some(by), None) => (b.to_vec(), by),
+                (_, Some(by)) => (Parts::from_slice(a), by),
+                (Some(by), None) => (Parts::from_slice(b), by),
                 (None, None) => return None,
             }
         }

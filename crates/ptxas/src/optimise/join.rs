@@ -2,12 +2,12 @@
 //! Alignment is found for all registers together: what an instruction writes is as aligned as its operands let it be, and a register
 //! as the least of what is written to it.
 
-use smol_str::format_smolstr;
 use super::slots;
 use crate::allocate::Units;
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg};
 use crate::schedule::weight;
 use rustc_hash::FxHashMap as HashMap;
+use smol_str::format_smolstr;
 use std::collections::BTreeMap;
 
 /// Most zeros below an address that matter: those of 16 bytes.

@@ -1,11 +1,11 @@
 //! Results that nobody reads are not written: carries, the opposites of predicates, the upper half of a product, and what an atomic
 //! operation found.
 
-use smol_str::format_smolstr;
 use super::slots;
 use crate::allocate::{MOST_WORDS, Units, blocks, live_out};
 use crate::code::{Code, Instruction, Line, Operand, Reg};
 use rustc_hash::FxHashMap as HashMap;
+use smol_str::format_smolstr;
 
 /// Takes such results out of instructions.
 pub(crate) fn narrow(code: &mut Code) {

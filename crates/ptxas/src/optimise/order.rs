@@ -97,6 +97,38 @@ struct Region {
     height: Vec<u32>,
 }
 
+/// How a new order is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Choice {
+    /// General registers that may be live at once.
+    limit: i32,
+    /// With hardly one left it goes on in the old order.
+    is_careful: bool,
+    /// How far in front of the oldest that is left others may come.
+    ahead: usize,
+}
+
+/// An order that was made.
+struct List {
+    order: Vec<usize>,
+    /// The number of registers had a say.
+    is_bound: bool,
+    /// How far in front of the oldest that was left another one came.
+    reach: usize,
+}
+
+impl List {
+    /// Whether another choice than that which it was made by gives the same.
+    fn is_of(&self, own: Choice, other: Choice) -> bool {
+        let near = other.ahead == own.ahead || (self.reach..own.ahead).contains(&other.ahead);
+        let registers = match self.is_bound {
+            true => other.limit == own.limit && other.is_careful == own.is_careful,
+            false => other.limit >= own.limit,
+        };
+        near && registers
+    }
+}
+
 /// An access to memory.
 struct Access {
     at: usize,
@@ -253,18 +285,15 @@ impl Region {
         // With few instructions ahead of the old order as many rounds of an unrolled loop go on at once.
         let near = WINDOWS.iter().filter(|&&ahead| ahead < old.len());
         let near = near.flat_map(|&ahead| limits.iter().skip(1).map(move |&limit| (limit, false, ahead)));
-        // From which limit on the order is the same, for each number of instructions ahead; and what has been tried.
-        let mut same: HashMap<usize, i32> = HashMap::default();
-        let mut tried: Vec<(i32, bool, usize)> = Vec::new();
-        for choice @ (limit, is_careful, ahead) in freely.chain(near) {
-            if tried.contains(&choice) || same.get(&ahead).is_some_and(|&from| limit >= from) {
+        let mut tried: Vec<(Choice, List)> = Vec::new();
+        for (limit, is_careful, ahead) in freely.chain(near) {
+            let choice = Choice { limit, is_careful, ahead };
+            if tried.iter().any(|(other, list)| list.is_of(*other, choice)) {
                 continue;
             }
-            tried.push(choice);
-            let (new, is_bound) = self.list(limit, is_careful, ahead);
-            if !is_bound {
-                same.insert(ahead, limit);
-            }
+            let list = self.list(choice);
+            let new = list.order.clone();
+            tried.push((choice, list));
             let (now, flags) = self.lives.peak(&new);
             let mut cost = self.cost(&new, now.max(elsewhere));
             if limit > usual {
@@ -301,8 +330,8 @@ impl Region {
 
     /// A new order. With hardly a register left the careful one goes on as the old one did, which had enough; else it is what takes
     /// fewest that comes next, which may lead into a corner where everything takes one more. None comes before the oldest that is left by more
-    /// than `ahead` places. Beside it, whether the number of registers ever had a say.
-    fn list(&self, limit: i32, is_careful: bool, ahead: usize) -> (Vec<usize>, bool) {
+    /// than `ahead` places.
+    fn list(&self, Choice { limit, is_careful, ahead }: Choice) -> List {
         let count = self.weights.len();
         let mut left = self.before.clone();
         let mut earliest = vec![0_u32; count];
@@ -311,7 +340,7 @@ impl Region {
         let mut order = Vec::with_capacity(count);
         let (mut now, mut oldest) = (0, 0);
         let mut issued = vec![false; count];
-        let is_bound = Cell::new(false);
+        let (is_bound, mut reach) = (Cell::new(false), 0);
         while !ready.is_empty() {
             while issued[oldest] {
                 oldest += 1;
@@ -340,6 +369,7 @@ impl Region {
             let Some(place) = place else { break };
             let at = ready.swap_remove(place);
             issued[at] = true;
+            reach = reach.max(at + 1 - oldest);
             now = now.max(earliest[at]) + 1;
             pressure.issue(at);
             for &(next, cycles) in &self.after[at] {
@@ -351,7 +381,7 @@ impl Region {
             }
             order.push(at);
         }
-        (order, is_bound.get())
+        List { order, is_bound: is_bound.get(), reach }
     }
 }
 

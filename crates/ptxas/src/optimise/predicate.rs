@@ -1,12 +1,12 @@
 //! Short branches as guards. What a branch jumps over is executed under the opposite of its guard, if that is little; a branch to where
 //! the kernel ends becomes a guarded end.
 
-use smol_str::format_smolstr;
 use super::values::remove;
 use crate::allocate::{Units, blocks};
 use crate::code::{Code, Instruction, Line, Operand, Reg};
 use crate::schedule::{is_pure, weight};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use smol_str::format_smolstr;
 
 /// Most instructions that are guarded instead of jumped over.
 const MOST: usize = 7;

@@ -1,7 +1,7 @@
 //! Where an instruction takes a constant, or a word of constant bank 0, in the place of a register.
 
-use smol_str::format_smolstr;
 use crate::code::{Instruction, Operand};
+use smol_str::format_smolstr;
 
 /// What stands in the place of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,17 +7,20 @@
 //!
 //! What lanes execute that meet names the same registers everywhere and is left alone.
 
-use smol_str::SmolStr;
 use super::graph::Flow;
 use super::slots::{self, Fixed};
 use crate::allocate::{Units, dead_lines};
 use crate::code::{Code, Instruction, Line, Operand, Reg};
 use crate::schedule::is_pure;
 use rustc_hash::FxHashMap as HashMap;
+use smallvec::SmallVec;
+use smol_str::SmolStr;
 use std::rc::Rc;
 
 /// A value.
 pub(crate) type Number = u32;
+/// The values of an operand's parts.
+pub(crate) type Parts = SmallVec<[Number; 4]>;
 
 /// An instruction whose results have numbers, as it read then.
 #[derive(Debug)]
@@ -26,7 +29,7 @@ pub(crate) struct Made {
     pub(crate) name: SmolStr,
     pub(crate) read: Vec<Operand>,
     /// The values of the operands' parts.
-    pub(crate) numbers: Vec<Vec<Number>>,
+    pub(crate) numbers: Vec<Parts>,
     /// How many parts it writes.
     pub(crate) written: usize,
 }
@@ -273,7 +276,7 @@ impl<'a> Values<'a> {
     }
 
     /// The numbers of an operand's parts, if all are known.
-    pub(crate) fn numbers(&self, operand: &Operand) -> Option<Vec<Number>> {
+    pub(crate) fn numbers(&self, operand: &Operand) -> Option<Parts> {
         self.units.of(operand).map(|unit| self.now(unit)).collect()
     }
 
@@ -441,7 +444,7 @@ impl<'a> Values<'a> {
             return;
         }
         let read = &one.operands[one.written..];
-        let numbers: Vec<Vec<Number>> =
+        let numbers: Vec<Parts> =
             read.iter().map(|it| self.units.of(it).map(|unit| self.read(unit)).collect()).collect();
         let mut key = std::mem::take(&mut self.described);
         describe(one, written.len(), &numbers, &mut key);
@@ -507,7 +510,7 @@ impl<'a> Values<'a> {
 
 /// Writes what instructions have in common that compute the same, if what they read has these numbers: every part ends with what stands
 /// in no name, so that no two are written alike.
-fn describe(one: &Instruction, written: usize, numbers: &[Vec<Number>], out: &mut Vec<u8>) {
+fn describe(one: &Instruction, written: usize, numbers: &[Parts], out: &mut Vec<u8>) {
     fn text(out: &mut Vec<u8>, text: &str) {
         out.extend(text.as_bytes());
         out.push(0);

@@ -131,8 +131,7 @@ pub(crate) fn latency(one: &Instruction) -> Latency {
         }
         Kind::Store => Latency::Variable { result: false },
         Kind::Meeting
-            if one.operands.iter().all(|it| it.register().is_none())
-                && !one.name.contains("COLLECTIVE") =>
+            if one.operands.iter().all(|it| it.register().is_none()) && !one.name.contains("COLLECTIVE") =>
         {
             Latency::Meeting
         }
@@ -180,7 +179,9 @@ pub(crate) fn weight(one: &Instruction) -> Option<Weight> {
         Latency::Fixed(Pipe::Doubles) => 8,
         Latency::Fixed(Pipe::Matrices(cycles)) => cycles.into(),
         Latency::Fixed(_) => 5,
-        Latency::Variable { .. } if one.name.contains(".STRONG") || Kind::of(head) == Kind::Atomic => return None,
+        Latency::Variable { .. } if one.name.contains(".STRONG") || Kind::of(head) == Kind::Atomic => {
+            return None;
+        }
         Latency::Variable { result: false } => 1,
         Latency::Variable { result: true } => match head {
             "LDG" | "LD" | "LDL" => 200,

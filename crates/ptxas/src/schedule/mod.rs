@@ -5,9 +5,9 @@ mod kinds;
 mod overlapped;
 mod serial;
 
-use smol_str::SmolStr;
 use crate::allocate::Allocation;
 use crate::code::{Code, Line};
+use smol_str::SmolStr;
 
 pub(crate) use kinds::{Latency, NOBODYS_LOAD, Pipe, Weight, guard_cycles, is_pure, latency, weight};
 

@@ -14,13 +14,13 @@
 //! What scoreboards guard at the end of a block they guard in those that follow. What has a fixed latency is there at the end of a block,
 //! if another one reads it.
 
-use smol_str::{SmolStr, format_smolstr};
 use super::kinds::{Latency, Pipe, guard_cycles, latency};
 use super::{Issue, name, serial};
 use crate::allocate::{Allocation, Block, Units, blocks, live_out, operand_units};
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg};
 use crate::products::ARRIVE;
 use rustc_hash::FxHashMap as HashMap;
+use smol_str::{SmolStr, format_smolstr};
 
 /// Cycles until a result is read in the pipe that made it, and in another.
 const NEAR_CYCLES: u64 = 4;
@@ -279,8 +279,12 @@ impl Writer<'_> {
         }
     }
 
+    fn each(&self, operands: &[Operand]) -> impl Iterator<Item = Unit> {
+        operands.iter().flat_map(operand_units).map(|it| self.unit(it))
+    }
+
     fn units(&self, operands: &[Operand]) -> Vec<Unit> {
-        operands.iter().flat_map(operand_units).map(|it| self.unit(it)).collect()
+        self.each(operands).collect()
     }
 
     /// The hardware registers of a set of parts.
@@ -301,12 +305,10 @@ impl Writer<'_> {
     fn is_overwritten(&self, lines: std::ops::Range<usize>, operands: &[Unit], results: &[Unit]) -> bool {
         for line in &self.code.lines[lines] {
             let Line::Instruction(one) = line else { continue };
-            let named = self.units(&one.operands);
-            if named.iter().any(|unit| results.contains(unit)) {
+            if self.each(&one.operands).any(|unit| results.contains(&unit)) {
                 return false;
             }
-            let written = self.units(&one.operands[..one.written]);
-            if written.iter().any(|unit| operands.contains(unit)) {
+            if self.each(&one.operands[..one.written]).any(|unit| operands.contains(&unit)) {
                 return true;
             }
         }

@@ -4,7 +4,6 @@
 //! UR18 and UR19 one in global memory or of a tensor map, UR20 the size and the mask of CTAs, UR22 and UR23 a cache policy;
 //! a tensor's coordinates follow what stands from UR8 on.
 
-use smol_str::SmolStr;
 use super::{Done, Refusal, Select};
 use crate::code::{Line, Operand, Reg};
 use crate::schedule::NOBODYS_LOAD;
@@ -12,6 +11,7 @@ use ir::Op;
 use ir::instruction as i;
 use ir::operand::{Address, Lookup, Space, Value};
 use ptx::types::{ScalarType, TypeKind};
+use smol_str::SmolStr;
 
 fn text(text: impl Into<SmolStr>) -> Operand {
     Operand::Text(text.into())

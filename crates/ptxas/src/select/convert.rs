@@ -236,7 +236,9 @@ impl Select<'_> {
                 let from = if op.atype == F64 { "F64" } else { half_format(op.atype) };
                 self.one(format!("F2F.{}.{from}{directed}", half_format(op.dtype)), vec![a])
             }
-            (F32, F32, None) => self.one(format!("FADD{ftz}"), vec![Operand::Text("-RZ".into()), a]),
+            (F32, F32, None) if op.ftz => self.one("FADD.FTZ", vec![Operand::Text("-RZ".into()), a]),
+            // A NaN stays what it is.
+            (F32, F32, None) => self.one("MOV", vec![a]),
             _ => return Err("between these types, or so rounded".to_owned()),
         };
         let result = match (op.sat, op.dtype) {

@@ -4,12 +4,12 @@
 //! Of other registers nothing is expected: what is alive behind a call stands in the frame, as with [routines](super::routine). So no register
 //! of the code is alive between the first one of the hardware that is written here and the last one that is read.
 
-use smol_str::format_smolstr;
 use super::{Done, Select};
 use crate::code::{Class, Operand};
 use ir::operand::{Argument, Def, Value};
 use ptx::module::{FuncId, Param};
 use ptx::types::ScalarType;
+use smol_str::format_smolstr;
 
 /// The functions that the driver provides, as far as ptxas knows.
 const PROVIDED: [&str; 5] = ["vprintf", "malloc", "free", "__assertfail", "cudaGraphSetConditional"];
@@ -48,8 +48,10 @@ impl Select<'_> {
             return Err("with so many arguments".to_owned());
         }
         let moved = self.top.map(|top| {
-            let below = self
-                .one("IADD3", vec![Operand::low(top), Operand::Text(format_smolstr!("-{KEPT:#x}")), Operand::zero()]);
+            let below = self.one(
+                "IADD3",
+                vec![Operand::low(top), Operand::Text(format_smolstr!("-{KEPT:#x}")), Operand::zero()],
+            );
             let to = Operand::Address { before: "", reg: below, width: 1, beside: "", offset: 0 };
             self.code.push(None, "STL", vec![], vec![to, Operand::Text("R1".into())]);
             let at = self.room(1);

@@ -25,7 +25,7 @@ pub(super) fn rounding(rnd: Option<i::AddFloatRnd>) -> &'static str {
     }
 }
 
-fn flag(is: bool, text: &'static str) -> &'static str {
+pub(super) fn flag(is: bool, text: &'static str) -> &'static str {
     if is { text } else { "" }
 }
 
@@ -132,10 +132,7 @@ impl Select<'_> {
             self.pair("DADD", vec![Operand::Text("-RZ".into()), a])
         } else {
             let a = self.word(a)?;
-            self.one(
-                format!("FADD{}", flag(ftz, ".FTZ")),
-                vec![Operand::Text("-RZ".into()), a.signed(sign)],
-            )
+            self.one(format!("FADD{}", flag(ftz, ".FTZ")), vec![Operand::Text("-RZ".into()), a.signed(sign)])
         };
         self.set(d, result);
         Ok(())

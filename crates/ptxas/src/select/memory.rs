@@ -1,6 +1,5 @@
 //! Moves, loads, stores and addresses (PTX ISA, "Data Movement and Conversion Instructions").
 
-use smol_str::format_smolstr;
 use super::{Done, Refusal, Select};
 use crate::code::{Operand, Reg};
 use crate::layout::PARAMETERS;
@@ -10,6 +9,7 @@ use ir::operand::{Address, Def, Space, Value};
 use ptx::isa::{Order, Scope};
 use ptx::module::{AddressBase, Symbol};
 use ptx::types::{ScalarType, StateSpace, TypeKind};
+use smol_str::format_smolstr;
 
 /// The descriptor of global memory, which the prologue loads.
 const DESCRIPTOR: &str = "desc[UR4]";
@@ -80,9 +80,7 @@ impl Place {
                 let width = if before == DESCRIPTOR { 2 } else { 1 };
                 Operand::Address { before, reg, width, beside: "", offset }
             }
-            None if self.stack => {
-                Operand::in_frame(offset)
-            }
+            None if self.stack => Operand::in_frame(offset),
             None => Operand::Text(format_smolstr!("{before}[{offset:#x}]")),
         }
     }

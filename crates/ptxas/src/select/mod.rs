@@ -37,7 +37,6 @@ mod video;
 mod warp;
 mod wmma;
 
-use smol_str::SmolStr;
 use crate::bodies::Bodies;
 use crate::code::{Class, Code, Label, Operand, Reg};
 use crate::layout::Layout;
@@ -52,8 +51,9 @@ use ptx::isa::{Mnemonic, SpecialRegister};
 use ptx::module::{FuncId, LabelId, Module, RegId, VarId};
 use ptx::types::{Arch, ArchVariant, ScalarType, TypeKind};
 use routine::Routines;
-pub(crate) use special::function_number;
 use rustc_hash::FxHashMap as HashMap;
+use smol_str::SmolStr;
+pub(crate) use special::function_number;
 use std::rc::Rc;
 
 /// Why an instruction is not compiled.

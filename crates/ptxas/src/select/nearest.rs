@@ -4,12 +4,12 @@
 //! reciprocals and roots that was computed for all fractions; a quotient by a right reciprocal and its exact rest is right by Markstein's
 //! theorem. What else there is goes through doubles, as do other roundings.
 
-use smol_str::format_smolstr;
-use super::float::rounding;
+use super::float::{flag, rounding};
 use super::{Done, Refusal, Select};
 use crate::code::{Class, Operand, Reg};
 use ir::instruction as i;
 use ir::operand::{Def, Value};
+use smol_str::format_smolstr;
 
 const ONE: u64 = 0x3f80_0000;
 const HALF: u32 = 0x3f00_0000;
@@ -116,8 +116,7 @@ impl Select<'_> {
     ) -> Result<Reg, Refusal> {
         if ftz {
             for value in [&mut a, &mut b] {
-                *value =
-                    Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".into()), value.clone()]));
+                *value = Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".into()), value.clone()]));
             }
         }
         let one = self.constant(ONE as u32);
@@ -125,7 +124,8 @@ impl Select<'_> {
         let usual = if rnd == i::AddFloatRnd::Rn {
             self.nearest_quotient(x, y)
         } else {
-            self.quotient_rounded(x, y, rounding(Some(rnd)))?
+            // What is below the least normal number is flushed, also where it is rounded up to that.
+            self.quotient_rounded(x, y, flag(ftz, ".FTZ"), rounding(Some(rnd)))?
         };
         // What of the divisor matters if an operand is none of the usual numbers.
         let read =

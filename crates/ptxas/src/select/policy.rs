@@ -1,10 +1,10 @@
 //! Cache policies (PTX ISA, "createpolicy"), with the bits that ptxas gives them. Loads and stores that are compiled here heed none.
 
-use smol_str::format_smolstr;
 use super::{Done, Select};
 use crate::code::Operand;
 use ir::Op;
 use ir::instruction::{self as i, Policy, Primary, Secondary};
+use smol_str::format_smolstr;
 
 /// Places in the upper word: the kind of a policy, the fraction of accesses in sixteenths, and of a range how large its units are,
 /// which is the first and how many there are.

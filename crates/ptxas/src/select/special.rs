@@ -1,12 +1,12 @@
 //! Special registers, and addresses of variables (PTX ISA, "Special Registers").
 
-use smol_str::format_smolstr;
 use super::{Refusal, Select};
 use crate::code::{Operand, Reg};
 use crate::layout::SHARED_BASE;
 use ptx::isa::SpecialRegister;
 use ptx::module::{FuncId, Symbol, VarId};
 use ptx::types::{StateSpace, TypeKind};
+use smol_str::format_smolstr;
 
 /// Where constant bank 0 has 1 if the launch has clusters.
 pub(super) const CLUSTER_KIND_AT: u32 = 0x140;

@@ -126,12 +126,8 @@ impl Select<'_> {
         for (operand, part) in parts.into_iter().zip(0..) {
             self.code.push(None, "MOV", vec![Operand::part(texel, part)], vec![operand]);
         }
-        let read = vec![
-            at,
-            Operand::wide(texel, words),
-            Operand::Text(HANDLE.into()),
-            Operand::Text("0x0".into()),
-        ];
+        let read =
+            vec![at, Operand::wide(texel, words), Operand::Text(HANDLE.into()), Operand::Text("0x0".into())];
         self.with_handle(&op.a.object, &name, vec![], read)
     }
 

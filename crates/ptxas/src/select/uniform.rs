@@ -1,12 +1,12 @@
 //! Operands in uniform registers, of which a warp has one set: what an instruction takes from there, each lane gives in its
 //! turn.
 
-use smol_str::format_smolstr;
 use super::Select;
 use crate::code::{Operand, Reg};
 use ir::operand::{Address, Value};
 use ir::{Cfg, LaneOrder, Shape, Shapes};
 use ptx::module::AddressBase;
+use smol_str::format_smolstr;
 use std::rc::Rc;
 
 /// Lanes of a warp.
