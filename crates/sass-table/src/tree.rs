@@ -38,13 +38,16 @@ impl Trees<'_> {
     }
 }
 
+/// A node with its letters and what is behind each: where the codes begin that end here, and how many they are.
+type Spread = (u16, u16, Vec<(u8, u16)>);
+
 /// Trees that grow.
 #[derive(Debug, Default)]
 pub(crate) struct Growing {
     nodes: Vec<Node>,
     letters: Vec<u8>,
     next: Vec<u16>,
-    known: HashMap<(u16, u16, Vec<(u8, u16)>), u16>,
+    known: HashMap<Spread, u16>,
 }
 
 impl Growing {
