@@ -2,9 +2,9 @@
 //! relocation's operand stands in a text.
 
 use crate::relocations::Field;
+use rustc_hash::FxHashMap as HashMap;
 use sass::{Arch, Control, Instruction, ParseError, Symbols};
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::fmt::Write;
 
 /// An instruction set of 128-bit words; what the words mean is known for most.
@@ -58,15 +58,6 @@ pub(crate) fn loaded_number(word: u128) -> Option<u32> {
     matches!(word & OPCODE, MOV_NUMBER | UMOV_NUMBER).then_some((word >> 32) as u32)
 }
 
-/// Names that stand for nothing.
-struct Unnamed;
-
-impl Symbols for Unnamed {
-    fn value(&mut self, _: &str, _: sass::Field, _: u128) -> Option<u64> {
-        Some(0)
-    }
-}
-
 /// An instruction's name without modifiers: `EXIT` of `@P0 EXIT.KEEPREFCOUNT`.
 pub(crate) fn mnemonic(text: &str) -> &str {
     Instruction::head(text.trim_start()).split('.').next().unwrap_or("")
@@ -95,11 +86,6 @@ impl Isa {
             || ParseError { span: 0..text.len(), message: "no instructions of this device are known".into() };
         let arch = self.arch.ok_or_else(unknown)?;
         sass::parse(arch, text, control, address, symbols).map(|instruction| instruction.word())
-    }
-
-    /// The instruction that a text spells, whatever the names in it stand for.
-    pub(crate) fn read(self, text: &str) -> Option<Instruction> {
-        sass::parse(self.arch?, text, Control::default(), 0, &mut Unnamed).ok()
     }
 
     /// The offset in its section that a word refers to as code.

@@ -1,10 +1,10 @@
 //! Strings of a cubin: as characters, and which of equal ones in a table a name means.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// Where the strings of a table stand; of equal ones the first. Strings that are the ends of others are not among them.
 pub(crate) fn first_offsets(table: &[u8]) -> HashMap<Vec<u8>, u32> {
-    let mut found = HashMap::new();
+    let mut found = HashMap::default();
     let mut at = 0;
     for entry in table.split_inclusive(|&byte| byte == 0) {
         if let [text @ .., 0] = entry {

@@ -2,7 +2,7 @@
 
 use crate::code::{Class, Code, Instruction, Label, Line, Operand, Reg, alignment};
 use crate::file::File;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// R252 is the highest of a thread's registers that code names; R1 is the stack pointer.
 pub const GENERAL: u32 = 253;
@@ -86,7 +86,14 @@ pub fn allocate(
         ends.max().unwrap_or(0).max(STACK_POINTER + 1)
     };
     // Wide ones fit in between others or not at all.
-    let ways = [NARROW, 4, 2].into_iter().filter_map(|wide| {
+    let of_width = |wide: u8| {
+        let registers = code.registers.iter().zip(&ranges).filter(|(_, range)| range.is_some());
+        registers.filter(|(info, _)| matches!(info.class, Class::General(width) if width >= wide)).count()
+    };
+    // What takes the same out of the order twice gives the same places twice.
+    let mut wides = vec![NARROW, 4, 2];
+    wides.dedup_by_key(|wide| of_width(*wide));
+    let ways = wides.into_iter().filter_map(|wide| {
         let found = placing.place(limit, &|_, _| None, Choice::First, wide).ok()?;
         Some((used(&found), wide, found))
     });
@@ -124,7 +131,7 @@ impl Placing<'_> {
         let mut general = File::new(limit.min(GENERAL));
         general.take(STACK_POINTER as usize, &[Range { start: 0, end: u32::MAX }], None);
         let mut predicates = File::new(PREDICATES);
-        let mut without = HashSet::new();
+        let mut without = HashSet::default();
         for (range, i) in order {
             let reg = Reg(i as u32);
             let (file, width) = match self.code.registers[i].class {
@@ -190,8 +197,21 @@ fn choose(file: &File, parts: &[Vec<Range>], whole: Range, choice: Choice) -> Op
     let fits = |&at: &usize| parts.iter().enumerate().all(|(part, ranges)| file.is_free(at + part, ranges));
     let mut fitting = file.windows(width, alignment(width as u8) as usize).filter(fits);
     match choice {
-        // Beside one that is taken, so that pairs stay free.
-        Choice::First if width == 1 => fitting.min_by_key(|&at| (file.is_free(at ^ 1, &parts[0]), at)),
+        // Beside one that is taken, so that pairs stay free; else the first.
+        Choice::First if width == 1 => {
+            let mut first = None;
+            for at in fitting {
+                if !file.is_free(at ^ 1, &parts[0]) {
+                    return Some(at);
+                }
+                first = first.or(Some(at));
+                // Beside those further on nothing is taken.
+                if at > file.highest() {
+                    break;
+                }
+            }
+            first
+        }
         Choice::First => fitting.next(),
         Choice::Longest => {
             fitting.min_by_key(|&at| (at..at + width).filter_map(|at| file.last_use(at, whole.start)).max())
@@ -305,7 +325,7 @@ pub(crate) fn is_call(name: &str) -> bool {
 }
 
 pub(crate) fn is_branch(name: &str) -> bool {
-    name.split('.').next() == Some("BRA")
+    name.strip_prefix("BRA").is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// A run of lines that only its last one leaves.
@@ -332,7 +352,7 @@ pub(crate) fn blocks(code: &Code) -> Vec<Block> {
     starts.sort_unstable();
     starts.dedup();
     starts.retain(|&at| at < code.lines.len());
-    let mut labels: HashMap<Label, usize> = HashMap::new();
+    let mut labels: HashMap<Label, usize> = HashMap::default();
     for (block, &start) in starts.iter().enumerate() {
         if let Line::Label(label) = code.lines[start] {
             labels.insert(label, block);
@@ -396,7 +416,7 @@ pub(crate) fn live_across_calls(code: &Code) -> HashSet<Reg> {
         })
         .collect();
     let blocks = blocks(code);
-    let mut found = HashSet::new();
+    let mut found = HashSet::default();
     for (block, out) in blocks.iter().zip(live_out(code, &units, &blocks)) {
         let mut live = out;
         for at in block.lines.clone().rev() {
@@ -438,7 +458,7 @@ fn ranges_of_parts(code: &Code, units: &Units) -> Vec<Vec<Range>> {
         let (first, last) = (2 * block.lines.start as u32, 2 * block.lines.end as u32);
         let mut live = out.clone();
         // Until where each one that is live matters.
-        let mut ends: HashMap<u32, u32> = HashMap::new();
+        let mut ends: HashMap<u32, u32> = HashMap::default();
         each(&live, |unit| {
             ends.insert(unit as u32, last);
         });

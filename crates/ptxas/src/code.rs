@@ -1,7 +1,9 @@
 //! Machine instructions over virtual registers: what selection makes, and allocation and scheduling read.
 
 use debug_info::Origin;
-use std::collections::{BTreeSet, HashSet};
+use rustc_hash::FxHashSet as HashSet;
+use smol_str::{SmolStr, format_smolstr};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A virtual register.
@@ -70,7 +72,7 @@ pub enum Operand {
     /// A branch's target.
     Target(Label),
     /// What names no virtual register: `RZ`, `PT`, constants, special registers.
-    Text(String),
+    Text(SmolStr),
 }
 
 impl Operand {
@@ -96,7 +98,7 @@ impl Operand {
 
     /// A hardware register, which nothing but the text names.
     pub fn hardware(number: u8) -> Self {
-        Self::Text(format!("R{number}"))
+        Self::Text(format_smolstr!("R{number}"))
     }
 
     /// Whether it is one, beside the stack pointer.
@@ -108,9 +110,9 @@ impl Operand {
     /// A place in the frame.
     pub fn in_frame(at: i64) -> Self {
         Self::Text(match at {
-            0 => "[R1]".to_owned(),
-            1.. => format!("[R1+{at:#x}]"),
-            _ => format!("[R1+-{:#x}]", at.unsigned_abs()),
+            0 => "[R1]".into(),
+            1.. => format_smolstr!("[R1+{at:#x}]"),
+            _ => format_smolstr!("[R1+-{:#x}]", at.unsigned_abs()),
         })
     }
 
@@ -128,7 +130,7 @@ impl Operand {
             }
             other => {
                 let close = if sign == "|" { sign } else { "" };
-                Self::Text(format!("{sign}{}{close}", Shown(&other, &|_| 0)))
+                Self::Text(format_smolstr!("{sign}{}{close}", Shown(&other, &|_| 0)))
             }
         }
     }
@@ -140,33 +142,33 @@ impl Operand {
             Self::General { reg, part, width, before, .. } => {
                 Self::General { reg, part, width, before, after: suffix }
             }
-            other => Self::Text(format!("{}{suffix}", Shown(&other, &|_| 0))),
+            other => Self::Text(format_smolstr!("{}{suffix}", Shown(&other, &|_| 0))),
         }
     }
 
     /// A constant of 32 bits.
     pub fn number(bits: u32) -> Self {
-        Self::Text(format!("{bits:#x}"))
+        Self::Text(format_smolstr!("{bits:#x}"))
     }
 
     /// All bits set, where an instruction takes a signed number.
     pub fn ones() -> Self {
-        Self::Text("-0x1".to_owned())
+        Self::Text("-0x1".into())
     }
 
     /// A word of the constant bank of parameters and launch values.
     pub fn bank0(offset: u32) -> Self {
-        Self::Text(format!("c[0x0][{offset:#x}]"))
+        Self::Text(format_smolstr!("c[0x0][{offset:#x}]"))
     }
 
     /// `RZ`.
     pub fn zero() -> Self {
-        Self::Text("RZ".to_owned())
+        Self::Text("RZ".into())
     }
 
     /// `PT` or `!PT`.
     pub fn always(not: bool) -> Self {
-        Self::Text(if not { "!PT" } else { "PT" }.to_owned())
+        Self::Text(if not { "!PT" } else { "PT" }.into())
     }
 
     /// The register that it names, with the parts.
@@ -229,7 +231,7 @@ pub struct Instruction {
     /// The guard, and whether its opposite counts.
     pub guard: Option<(Reg, bool)>,
     /// The mnemonic with its modifiers.
-    pub name: String,
+    pub name: SmolStr,
     /// What is written, then what is read.
     pub operands: Vec<Operand>,
     /// How many operands are written.
@@ -365,7 +367,7 @@ impl Code {
     pub fn push(
         &mut self,
         guard: Option<(Reg, bool)>,
-        name: impl Into<String>,
+        name: impl Into<SmolStr>,
         written: Vec<Operand>,
         read: Vec<Operand>,
     ) {

@@ -4,7 +4,7 @@ use crate::codes;
 use ptx::diagnostic::Diagnostic;
 use ptx::module::{AddressBase, FuncId, Module, Operand, Param, Relocation, Symbol, VarId, Variable};
 use ptx::types::StateSpace;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Where parameters begin in constant bank 0 on sm_90.
 pub const PARAMETERS: u32 = 0x210;
@@ -136,8 +136,8 @@ impl Layout {
 /// The variables that a kernel and the functions that it can reach name; those of a function whose address is taken are among
 /// them.
 fn reached(module: &Module, kernel: FuncId) -> HashSet<VarId> {
-    let mut variables = HashSet::new();
-    let mut functions = HashSet::from([kernel]);
+    let mut variables = HashSet::default();
+    let mut functions = HashSet::from_iter([kernel]);
     let mut pending = vec![kernel];
     // Who calls through a register can reach whatever has an address somewhere.
     for variable in &module.variables {

@@ -10,6 +10,7 @@
 //! PTX.
 
 pub mod allocate;
+mod bodies;
 pub mod code;
 pub mod codes;
 mod emit;
@@ -25,6 +26,7 @@ mod unroll;
 mod verify;
 
 use allocate::Shortage;
+use bodies::Bodies;
 pub use debug_info::Origin;
 use debug_info::machine_code::{self, LineSection, MachineCode};
 use ptx::diagnostic::Diagnostic;
@@ -124,9 +126,10 @@ pub fn compile_entries(
     let module: &Module = module;
     let options = options.into();
     let mut errors = if options.relocatable { not_relocatable(module) } else { Vec::new() };
+    let bodies = Bodies::new(module);
     let mut kernels = Vec::new();
     for (id, _) in module.entries().filter(|(_, function)| wanted(&function.name)) {
-        match kernel(module, id, options) {
+        match kernel(&bodies, id, options) {
             Ok(kernel) => kernels.push(kernel),
             Err(more) => errors.extend(more),
         }
@@ -252,7 +255,12 @@ fn usage(kernel: &emit::Kernel<'_>, text: &str) -> Usage {
     }
 }
 
-fn kernel(module: &Module, id: FuncId, options: Options) -> Result<emit::Kernel<'_>, Vec<Diagnostic>> {
+fn kernel<'a>(
+    bodies: &Bodies<'a>,
+    id: FuncId,
+    options: Options,
+) -> Result<emit::Kernel<'a>, Vec<Diagnostic>> {
+    let module = bodies.module;
     let declaration = &module.functions[id.index()];
     let refuse = |code, what: &str| {
         let text = format!("the kernel `{}` {what}", declaration.name);
@@ -266,7 +274,7 @@ fn kernel(module: &Module, id: FuncId, options: Options) -> Result<emit::Kernel<
     let layout = layout::Layout::new(module, id)?;
     let waits = match options.level {
         Level::Serial => optimise::Waits::Anywhere,
-        Level::Overlapped => optimise::waits(module, id),
+        Level::Overlapped => optimise::waits(bodies, id),
     };
     // Predicates first where they are fastest; in general registers if there are too many.
     // Values that are computed once live longer: the last attempt computes them where they are needed.
@@ -279,7 +287,7 @@ fn kernel(module: &Module, id: FuncId, options: Options) -> Result<emit::Kernel<
             continue;
         }
         let choices = select::Choices { spread, unrolls, waits: &waits };
-        let mut selected = select::select(module, &layout, id, choices)?;
+        let mut selected = select::select(bodies, &layout, id, choices)?;
         has_unrolled = selected.has_unrolled;
         if options.level == Level::Overlapped {
             // What calls functions of the driver is only tidied: it names registers of the hardware.

@@ -57,12 +57,16 @@ fn is_product(one: &Instruction) -> bool {
 }
 
 fn line(name: &str, read: Vec<Operand>, like: &Instruction) -> Line {
-    let name = name.to_owned();
-    Line::Instruction(Instruction { name, operands: read, origin: like.origin, ..Instruction::default() })
+    Line::Instruction(Instruction {
+        name: name.into(),
+        operands: read,
+        origin: like.origin,
+        ..Instruction::default()
+    })
 }
 
 fn scoreboard() -> Operand {
-    Operand::Text("gsb0".to_owned())
+    Operand::Text("gsb0".into())
 }
 
 fn wait(left: u32, like: &Instruction) -> Line {

@@ -5,7 +5,7 @@ use crate::code::{Class, Reg};
 use crate::select::Selected;
 use crate::spill::{Costs, Traffic, spill};
 use ptx::module::LaunchBounds;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet as HashSet;
 
 /// The registers of an SM; a warp gets them by this many for each of its lanes.
 const OF_AN_SM: u32 = 65536;
@@ -45,7 +45,7 @@ pub(crate) fn limit(bounds: &LaunchBounds, most: Option<u32>) -> u32 {
 
 /// Gives a kernel its registers. No register keeps its value in a call; then, round by round, those go that are too many.
 pub(crate) fn give(selected: &mut Selected, limit: u32) -> Result<(Allocation, Traffic), Shortage> {
-    let mut made = HashSet::new();
+    let mut made = HashSet::default();
     let mut traffic = Traffic::default();
     let mut to_frame = |selected: &mut Selected, victims: &HashSet<Reg>, made: &mut HashSet<Reg>| {
         let more = spill(&mut selected.code, victims, &mut selected.frames, made);

@@ -7,7 +7,8 @@
 use crate::allocate::{Range, is_branch, is_call, ranges};
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg, alignment};
 use debug_info::Origin;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use smol_str::format_smolstr;
 
 /// For how many lines a loaded value is kept.
 const NEAR: usize = 6;
@@ -95,7 +96,7 @@ fn fixed(code: &Code) -> HashSet<Reg> {
 /// In how many loops each line stands: a branch back closes one.
 fn depths(code: &Code) -> Vec<i32> {
     let mut change = vec![0; code.lines.len() + 1];
-    let mut placed = HashMap::new();
+    let mut placed = HashMap::default();
     for (at, line) in code.lines.iter().enumerate() {
         match line {
             Line::Label(label) => {
@@ -122,8 +123,8 @@ fn depths(code: &Code) -> Vec<i32> {
 
 /// The registers that always hold the same, and the instructions that write them.
 fn steady(code: &Code) -> HashMap<Reg, Vec<Instruction>> {
-    let mut writers: HashMap<Reg, Vec<Instruction>> = HashMap::new();
-    let mut others = HashSet::new();
+    let mut writers: HashMap<Reg, Vec<Instruction>> = HashMap::default();
+    let mut others = HashSet::default();
     for line in &code.lines {
         let Line::Instruction(one) = line else { continue };
         for (reg, ..) in one.operands[..one.written].iter().filter_map(Operand::register) {
@@ -193,7 +194,7 @@ pub(crate) fn spill(
         lines: Vec::new(),
         slots,
         steady,
-        near: HashMap::new(),
+        near: HashMap::default(),
         made,
         traffic: Traffic::default(),
     };
@@ -223,8 +224,8 @@ fn slots(code: &Code, victims: impl Iterator<Item = Reg>, frames: &mut [u64]) ->
         victims.filter_map(|reg| Some((ranges[reg.0 as usize]?, reg))).collect();
     order.sort_unstable_by_key(|(range, reg)| (range.start, reg.0));
     // Until where each place is taken, by routine and size.
-    let mut taken: HashMap<(usize, u64), Vec<(u64, u32)>> = HashMap::new();
-    let mut slots = HashMap::new();
+    let mut taken: HashMap<(usize, u64), Vec<(u64, u32)>> = HashMap::default();
+    let mut slots = HashMap::default();
     for (range, reg) in order {
         let Class::General(width) = code.registers[reg.0 as usize].class else { continue };
         let size = 4 * u64::from(width);
@@ -272,7 +273,7 @@ impl Spill<'_> {
         if writes.iter().any(|(reg, ..)| self.steady.contains_key(reg)) {
             return;
         }
-        let mut instead: HashMap<Piece, Reg> = HashMap::new();
+        let mut instead: HashMap<Piece, Reg> = HashMap::default();
         for piece in reads {
             instead.entry(piece).or_insert_with(|| self.loaded(piece, one.origin));
         }
@@ -337,7 +338,7 @@ impl Spill<'_> {
                 let from = self.place(reg, part + first);
                 let line = Instruction {
                     guard: None,
-                    name: format!("LDL{}", size(count)),
+                    name: format_smolstr!("LDL{}", size(count)),
                     operands: vec![Operand::row(to, first, count), from],
                     written: 1,
                     origin,
@@ -357,7 +358,7 @@ impl Spill<'_> {
             let to = self.place(reg, part + first);
             let line = Instruction {
                 guard,
-                name: format!("STL{}", size(count)),
+                name: format_smolstr!("STL{}", size(count)),
                 operands: vec![to, Operand::row(from, first, count)],
                 written: 0,
                 origin,
@@ -374,7 +375,7 @@ impl Spill<'_> {
 
 fn mov(to: Operand, from: Operand) -> Instruction {
     let operands = vec![to, from];
-    Instruction { name: "MOV".to_owned(), operands, written: 1, ..Instruction::default() }
+    Instruction { name: "MOV".into(), operands, written: 1, ..Instruction::default() }
 }
 
 /// The modifier of an access to so many registers.

@@ -11,7 +11,7 @@ use ir::{BlockId, Cfg, Function, Liveness, Op, Ssa, instruction as i};
 use ptx::isa::{Convergence, Flow};
 use ptx::module::{LabelId, RegId};
 use ptx::types::ScalarType;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// Most instructions of PTX that a loop has when it is unrolled.
 const MOST: u32 = 160;
@@ -78,11 +78,11 @@ pub(crate) fn plan(function: &Function<'_>) -> HashMap<u32, Unrolled> {
         _ => false,
     };
     if !function.instructions.iter().enumerate().any(goes_back) {
-        return HashMap::new();
+        return HashMap::default();
     }
     let cfg = Cfg::new(function);
     let liveness = Liveness::new(function, &cfg);
-    let Ok(ssa) = Ssa::new(function, cfg, &liveness) else { return HashMap::new() };
+    let Ok(ssa) = Ssa::new(function, cfg, &liveness) else { return HashMap::default() };
     let loops = Loops::new(&ssa.cfg);
     let inductions = Inductions::new(&ssa);
     let ids = (0..loops.all.len() as u32).map(LoopId);

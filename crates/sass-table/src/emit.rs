@@ -7,6 +7,7 @@ use crate::bits::Bits;
 use crate::operand::{Lookup, Operand};
 use crate::pack::Packed;
 use crate::table::{Form, Listed, Memory, Piece, Range};
+use crate::tree::Node;
 
 /// The text of a module with the vocabulary, and for each table a static of the given name.
 pub fn rust(packed: &Packed<'_>, names: &[&str]) -> String {
@@ -17,18 +18,19 @@ pub fn rust(packed: &Packed<'_>, names: &[&str]) -> String {
     let sets = vocabulary
         .sets
         .iter()
-        .map(|it| format!("Set{{name:{},width:{},first:{}}}", it.name, it.width, it.first));
+        .map(|it| format!("Set{{name:{},width:{},first:{},root:{}}}", it.name, it.width, it.first, it.root));
     out.array("SETS", "Set", sets);
     out.numbers("CODES", vocabulary.codes);
     out.numbers("ORDER", vocabulary.order);
+    let nodes = vocabulary.trees.nodes.iter().map(|&Node { first, count, branches, len }| {
+        format!("Node{{first:{first},count:{count},branches:{branches},len:{len}}}")
+    });
+    out.array("NODES", "Node", nodes);
+    out.bytes("LETTERS", vocabulary.trees.letters);
+    out.numbers("NEXT", vocabulary.trees.next);
     out.numbers("TEMPLATES", vocabulary.templates);
     out.numbers("PARTIAL", vocabulary.partial);
-    let _ = writeln!(
-        out.text,
-        "static NUMBERS: [u8; {}] = *{};",
-        vocabulary.numbers.len(),
-        bytes(vocabulary.numbers)
-    );
+    out.bytes("NUMBERS", vocabulary.numbers);
     let pieces: Vec<String> = vocabulary.pieces.iter().map(|it| out.piece(it)).collect();
     out.array("PIECES", "Piece", pieces.into_iter());
     let memories: Vec<String> = vocabulary.memories.iter().map(|it| out.memory(it)).collect();
@@ -37,7 +39,7 @@ pub fn rust(packed: &Packed<'_>, names: &[&str]) -> String {
     out.array("OPERANDS", "Operand", operands.into_iter());
     out.text.push_str(
         "const VOCABULARY: Vocabulary<'static> = Vocabulary { strings: &STRINGS, names: &NAMES, sets: &SETS, codes: &CODES, \
-         order: &ORDER, pieces: &PIECES, memories: &MEMORIES, templates: &TEMPLATES, partial: &PARTIAL, \
+         order: &ORDER, trees: Trees { nodes: &NODES, letters: &LETTERS, next: &NEXT }, pieces: &PIECES, memories: &MEMORIES, templates: &TEMPLATES, partial: &PARTIAL, \
          operands: &OPERANDS, numbers: &NUMBERS };\n",
     );
     for (number, name) in names.iter().enumerate() {
@@ -112,6 +114,10 @@ impl Out {
     fn numbers(&mut self, name: &str, all: &[u16]) {
         let all: Vec<u8> = all.iter().flat_map(|it| it.to_le_bytes()).collect();
         let _ = writeln!(self.text, "static {name}: [u16; {}] = numbers({});", all.len() / 2, bytes(&all));
+    }
+
+    fn bytes(&mut self, name: &str, all: &[u8]) {
+        let _ = writeln!(self.text, "static {name}: [u8; {}] = *{};", all.len(), bytes(all));
     }
 
     fn bits(&mut self, bits: Bits) -> String {

@@ -15,6 +15,7 @@ pub mod roles;
 pub mod source;
 pub mod table;
 mod template;
+pub mod tree;
 
 pub use bits::Bits;
 pub use float::Float;

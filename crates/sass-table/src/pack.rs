@@ -8,6 +8,7 @@ use crate::resolve::{self, Found, Values};
 use crate::roles::{Flow, Roles};
 use crate::source::{self, BadLine, Source};
 use crate::table::{Form, ILLEGAL, Listed, Memory, Piece, Range, Set, Table, Vocabulary, opcode};
+use crate::tree::Growing;
 
 /// The most numbers of a kind: one is [`ILLEGAL`].
 const MOST: usize = ILLEGAL as usize;
@@ -72,6 +73,7 @@ pub struct Packed<'s> {
     sets: Vec<Set>,
     codes: Vec<u16>,
     order: Vec<u16>,
+    trees: Growing,
     known: HashMap<&'s source::Set, u16>,
     pieces: Pool<Piece>,
     memories: Pool<Memory>,
@@ -154,6 +156,7 @@ impl<'s> Packed<'s> {
             sets: &self.sets,
             codes: &self.codes,
             order: &self.order,
+            trees: self.trees.trees(),
             pieces: &self.pieces.all,
             memories: &self.memories.all,
             templates: &self.templates.all,
@@ -240,9 +243,12 @@ impl<'s> Packed<'s> {
             let string = set.strings[usize::from(code)].as_deref();
             (string.is_none(), string, code)
         });
+        let strings: Vec<&str> =
+            order.iter().filter_map(|&code| set.strings[usize::from(code)].as_deref()).collect();
+        let root = self.trees.tree(&strings)?;
         self.order.extend(order);
         let name = self.strings.number(&set.name)?;
-        self.sets.push(Set { name, width: set.width() as u8, first });
+        self.sets.push(Set { name, width: set.width() as u8, first, root });
         self.known.insert(set, number);
         Ok(Listed { set: number, bits })
     }

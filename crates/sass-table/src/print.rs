@@ -43,6 +43,30 @@ impl Table<'_> {
     }
 }
 
+impl Table<'_> {
+    /// Appends the mnemonic of a word that belongs to the form, with its modifiers.
+    pub fn print_head(&self, form: u32, word: u128, out: &mut String) {
+        let start = out.len();
+        for piece in self.pieces(&self.forms[form as usize]) {
+            let text = match piece {
+                Piece::Text(text) => Some(self.vocabulary.strings[usize::from(*text)]),
+                Piece::Set(field) => self.vocabulary.text_of(*field, word),
+                Piece::Hex { .. } | Piece::Relative { .. } | Piece::Float { .. } | Piece::Memory(_) => break,
+            };
+            out.push_str(text.unwrap_or_default());
+            // A guard has a blank behind it, too.
+            if out[start..].starts_with('@') {
+                let Some(at) = out[start..].find(' ') else { continue };
+                out.replace_range(start..=start + at, "");
+            }
+            if let Some(at) = out[start..].find(' ') {
+                out.truncate(start + at);
+                return;
+            }
+        }
+    }
+}
+
 /// The address that a relative field means.
 pub fn relative(bits: &Bits, shift: u8, word: u128, address: u64) -> u64 {
     address.wrapping_add(16).wrapping_add_signed(bits.signed(word) << shift)

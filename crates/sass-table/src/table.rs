@@ -6,6 +6,7 @@
 use crate::operand::Operand;
 use crate::roles::Flow;
 pub use crate::template::{Listed, Memory, Piece};
+use crate::tree::Trees;
 
 /// What a code prints that no legal instruction has.
 pub const ILLEGAL: u16 = u16::MAX;
@@ -37,6 +38,8 @@ pub struct Set {
     pub width: u8,
     /// Where its codes begin, in [`Vocabulary::codes`] and in [`Vocabulary::order`].
     pub first: u32,
+    /// The root of its strings' tree.
+    pub root: u16,
 }
 
 /// The words that share one template.
@@ -71,6 +74,8 @@ pub struct Vocabulary<'a> {
     pub codes: &'a [u16],
     /// For each set its codes in the order of their strings, the illegal ones last.
     pub order: &'a [u16],
+    /// The strings of sets, letter by letter.
+    pub trees: Trees<'a>,
     /// The pieces of all templates.
     pub pieces: &'a [Piece],
     /// The insides of memory operands.
@@ -146,35 +151,19 @@ impl<'a> Vocabulary<'a> {
         self.codes[first..first + (1 << set.width)].iter().map(|&number| self.string(number))
     }
 
-    /// The codes of a set in the order of their strings, without illegal ones.
-    fn ordered(&self, set: u16) -> &'a [u16] {
-        let set = self.sets[usize::from(set)];
-        let first = set.first as usize;
-        let codes = &self.codes[first..];
-        let all = &self.order[first..first + (1 << set.width)];
-        &all[..all.partition_point(|&code| codes[usize::from(code)] != ILLEGAL)]
-    }
-
     /// Calls with the codes of every string of a set that a text begins with, and the string's length, shortest first.
+    #[inline]
     pub fn prefixes(&self, set: u16, text: &[u8], mut found: impl FnMut(usize, &[u16])) {
-        let first = self.sets[usize::from(set)].first as usize;
-        let letters =
-            |code: u16| self.string(self.codes[first + usize::from(code)]).map_or(&[][..], str::as_bytes);
-        // Of the strings that begin like the text so far, those that end here come first.
-        let mut alike = self.ordered(set);
+        let set = self.sets[usize::from(set)];
+        let mut node = self.trees.nodes[usize::from(set.root)];
         for length in 0.. {
-            let ends = alike.partition_point(|&code| letters(code).len() == length);
-            let (here, longer) = alike.split_at(ends);
-            if !here.is_empty() {
-                found(length, here);
+            if node.count > 0 {
+                let first = set.first as usize + usize::from(node.first);
+                found(length, &self.order[first..first + usize::from(node.count)]);
             }
-            let Some(&next) = text.get(length) else { return };
-            let from = longer.partition_point(|&code| letters(code)[length] < next);
-            let longer = &longer[from..];
-            alike = &longer[..longer.partition_point(|&code| letters(code)[length] == next)];
-            if alike.is_empty() {
-                return;
-            }
+            let next = text.get(length).and_then(|&letter| self.trees.follow(node, letter));
+            let Some(next) = next else { return };
+            node = next;
         }
     }
 }

@@ -145,9 +145,14 @@ fn of(operand: Operand) -> impl Iterator<Item = Register> {
 impl Effects {
     /// What an instruction does.
     pub fn of(instruction: &Instruction) -> Self {
+        Self::of_operands(&instruction.operands().collect::<Vec<_>>())
+    }
+
+    /// What an instruction with these operands does.
+    pub fn of_operands(operands: &[Operand]) -> Self {
         let mut effects = Self::default();
         let mut early = Registers::default();
-        for operand in instruction.operands() {
+        for &operand in operands {
             let registers: Registers = of(operand).collect();
             if operand.access != Access::Read {
                 effects.writes = effects.writes.union(registers);
@@ -168,9 +173,9 @@ impl Effects {
         effects
     }
 
-    /// The registers that the instruction asks to be kept for the next one.
-    pub fn reused(instruction: &Instruction) -> Registers {
-        instruction.operands().filter(|operand| operand.reused).flat_map(of).collect()
+    /// The registers that an instruction with these operands asks to be kept for the next one.
+    pub(crate) fn reused(operands: &[Operand]) -> Registers {
+        operands.iter().filter(|operand| operand.reused).copied().flat_map(of).collect()
     }
 }
 

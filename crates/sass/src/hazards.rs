@@ -17,7 +17,7 @@ use crate::effects::{Effects, Register, Registers};
 use crate::latency::{Class, Consumer, Latencies};
 use crate::pending::{Access, Guard, Pending};
 pub use crate::pending::{BOARDS, State};
-use crate::{Control, Flow, Instruction, Name};
+use crate::{Control, Flow, Instruction, Name, Operand};
 
 /// A broken dependence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,9 +61,9 @@ pub struct Issue {
 impl Issue {
     /// What there is to know of an instruction at this offset.
     pub fn of(instruction: &Instruction, offset: u64, latencies: &Latencies) -> Self {
-        let mut text = String::new();
-        instruction.print(offset, &mut text);
-        let head = Instruction::head(&text);
+        let spelled = instruction.spelled();
+        let head = spelled.as_str();
+        let operands: Vec<Operand> = instruction.operands().collect();
         let control = instruction.control();
         let class = latencies.class(head);
         let unit = match class {
@@ -73,20 +73,22 @@ impl Issue {
         let masked = (0..BOARDS).filter(|board| control.wait_mask >> board & 1 == 1);
         let mut waits: Vec<(usize, usize)> = masked.map(|board| (board, 0)).collect();
         if instruction.flow() == Flow::Wait {
+            let mut text = String::new();
+            instruction.print(offset, &mut text);
             let left = text.rsplit_once("0x").and_then(|(_, digits)| usize::from_str_radix(digits, 16).ok());
-            waits.extend(instruction.operands().filter_map(|operand| match operand.name {
+            waits.extend(operands.iter().filter_map(|operand| match operand.name {
                 Name::Scoreboard(board) => Some((usize::from(board), left.unwrap_or(0))),
                 _ => None,
             }));
             waits.retain(|&(board, _)| board < BOARDS);
         }
-        let slots = instruction.operands().filter_map(|operand| {
+        let slots = operands.iter().filter_map(|operand| {
             Some((usize::from(operand.slot?), Register::named(operand.name)?, operand.reused))
         });
         let slots = slots.filter(|&(_, register, _)| matches!(register, Register::Vector(_))).collect();
         let turns = instruction.flow() != Flow::Next && instruction.flow() != Flow::Wait
             || ["BSYNC", "CALL", "WARPSYNC"].contains(&head.split('.').next().unwrap_or(head));
-        let halves = instruction.operands().filter(|it| it.access != crate::Access::Read && it.count == 2);
+        let halves = operands.iter().filter(|it| it.access != crate::Access::Read && it.count == 2);
         let upper = if latencies.has_late_half(head) {
             halves.flat_map(|it| it.names().skip(1)).filter_map(Register::named).collect()
         } else {
@@ -94,7 +96,7 @@ impl Issue {
         };
         let ends = board(control.write_scoreboard);
         Self {
-            effects: Effects::of(instruction),
+            effects: Effects::of_operands(&operands),
             class,
             control,
             access: Access { offset, guard: guard(instruction), unit, ends },
@@ -105,7 +107,7 @@ impl Issue {
             lenient: latencies.may_be_unguarded(head),
             takes: latencies.takes(head),
             upper,
-            kept: Effects::reused(instruction),
+            kept: Effects::reused(&operands),
         }
     }
 

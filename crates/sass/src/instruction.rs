@@ -61,6 +61,13 @@ impl Instruction {
         self.arch.table().print(self.form, self.word, address, out, target);
     }
 
+    /// Its mnemonic with modifiers, as in `IMAD.WIDE.U32`.
+    pub(crate) fn spelled(&self) -> String {
+        let mut head = String::new();
+        self.arch.table().print_head(self.form, self.word, &mut head);
+        head
+    }
+
     /// The bits in which the word differs from what the assembler makes of its text, the control code apart. Zero for
     /// nearly all code that NVIDIA's compiler makes.
     pub fn residue(&self) -> u128 {

@@ -18,17 +18,17 @@
 //! other. A mnemonic is a name with
 //! as many modifiers as matter: `IMAD.WIDE` is asked before `IMAD`. `#` begins a comment.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A table that has been read.
 #[derive(Debug, Default)]
 pub struct Latencies {
-    classes: HashMap<&'static str, Class>,
+    classes: FxHashMap<&'static str, Class>,
     names: Vec<&'static str>,
     units: Vec<(&'static str, &'static str)>,
-    cycles: HashMap<(u16, u16), u32>,
-    late: HashMap<&'static str, u32>,
-    takes: HashMap<&'static str, u32>,
+    cycles: FxHashMap<(u16, u16), u32>,
+    late: FxHashMap<&'static str, u32>,
+    takes: FxHashMap<&'static str, u32>,
     upper: Vec<&'static str>,
     unguarded: Vec<&'static str>,
 }
@@ -183,7 +183,7 @@ impl Latencies {
 }
 
 /// What is said of a name with modifiers, or with as many of the first of them as anything is said of.
-fn find<T: Copy>(table: &HashMap<&'static str, T>, head: &str) -> Option<T> {
+fn find<T: Copy>(table: &FxHashMap<&'static str, T>, head: &str) -> Option<T> {
     let mut name = head;
     loop {
         if let Some(&found) = table.get(name) {

@@ -3,6 +3,7 @@
 use crate::effects::{Register, Registers};
 use crate::latency::{Class, Unit};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Scoreboards.
 pub const BOARDS: usize = 6;
@@ -75,6 +76,26 @@ pub(crate) struct Pending {
     pub(crate) access: Access,
 }
 
+/// Puts what is new at a register, or joins it with what is there. Whether that changed anything.
+fn merge<T: Copy + PartialEq>(
+    own: &mut BTreeMap<Register, T>,
+    register: Register,
+    new: T,
+    join: impl FnOnce(&mut T),
+) -> bool {
+    match own.entry(register) {
+        Entry::Vacant(place) => {
+            place.insert(new);
+            true
+        }
+        Entry::Occupied(mut place) => {
+            let before = *place.get();
+            join(place.get_mut());
+            *place.get() != before
+        }
+    }
+}
+
 type Accesses = BTreeMap<Register, Access>;
 
 /// What is under way.
@@ -93,25 +114,23 @@ pub struct State {
 impl State {
     /// Adds what is under way on another path. Whether that changed anything.
     pub fn join(&mut self, other: &Self) -> bool {
-        let before = self.clone();
+        let mut changed = false;
         for (&register, &pending) in &other.results {
-            let kept = self.results.entry(register).or_insert(pending);
-            if pending.age < kept.age {
-                (kept.age, kept.class) = (pending.age, pending.class);
-            }
-            kept.access.join(pending.access);
+            changed |= merge(&mut self.results, register, pending, |kept| {
+                if pending.age < kept.age {
+                    (kept.age, kept.class) = (pending.age, pending.class);
+                }
+                kept.access.join(pending.access);
+            });
         }
-        let sets = |state: &Self| {
-            let boards = state.writes.iter().chain(&state.reads);
-            boards.chain([&state.unguarded]).cloned().collect::<Vec<_>>()
-        };
         let own = self.writes.iter_mut().chain(&mut self.reads).chain([&mut self.unguarded]);
-        for (own, other) in own.zip(sets(other)) {
-            for (register, access) in other {
-                own.entry(register).or_insert(access).join(access);
+        let others = other.writes.iter().chain(&other.reads).chain([&other.unguarded]);
+        for (own, others) in own.zip(others) {
+            for (&register, &access) in others {
+                changed |= merge(own, register, access, |kept| kept.join(access));
             }
         }
-        *self != before
+        changed
     }
 
     /// Waits for scoreboards. Who has written its results has read its operands.

@@ -66,6 +66,7 @@ fn find(text: &str, name: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sass::{Control, NoSymbols};
 
     #[test]
     fn what_is_not_aligned_is_found() {
@@ -83,7 +84,7 @@ mod tests {
             ("DADD R2, R4, c[0x0][0x214]", Some("c[")),
             ("FADD R3, R3, c[0x0][0x214]", None),
         ] {
-            let word = isa.read(text).expect(text).word();
+            let word = isa.parse(text, Control::default(), 0, &mut NoSymbols).expect(text);
             let found = misaligned(isa, text, word, 0).map(|(at, _)| at);
             assert_eq!(found, wrong.and_then(|wrong| text.find(wrong)), "{text}");
         }

@@ -8,8 +8,8 @@ use crate::target;
 use cubin::elf::section as kind;
 use cubin::elf::{Filler, Header};
 use ptx::source::Span;
+use rustc_hash::FxHashMap as HashMap;
 use std::cell::OnceCell;
-use std::collections::HashMap;
 
 /// A section as it is written.
 #[derive(Debug, Default)]
@@ -36,8 +36,8 @@ pub(super) struct Section {
     pub(super) items: Vec<Item>,
     /// How its relocations are ordered; none for the usual order.
     pub(super) order: Option<Order>,
-    /// What its code needs, and whether that is all that it needs, once it was counted.
-    pub(super) counts: OnceCell<(Counts, bool)>,
+    /// What its code needs, once it has become words.
+    pub(super) counts: OnceCell<Counts>,
 }
 
 impl Section {

@@ -5,6 +5,7 @@ use super::evaluate::{Meaning, Names, symbol_in};
 use super::sizes::Offsets;
 use super::{encode, payload};
 use crate::codes::{self, Findings};
+use crate::flow::counts::Counts;
 use crate::isa::Words;
 use crate::syntax::{Argument, Expression};
 use cubin::elf::Relocation;
@@ -33,8 +34,15 @@ pub(super) fn emit(draft: &Draft, places: &Offsets, findings: &mut Findings) -> 
     let names = Names { draft, places, indices: &indices };
     let addends = super::relocations::with_addends(draft);
     let words = Words::default();
-    let section = |number| section(&names, &words, number, addends[number], findings);
-    (0..draft.sections.len()).map(section).collect()
+    let mut emitted: Vec<Emitted> = Vec::new();
+    emitted.resize_with(draft.sections.len(), Emitted::default);
+    // Code first: attributes say what it needs.
+    let is_code = |&number: &usize| draft.sections[number].is_code();
+    let (code, others): (Vec<usize>, Vec<usize>) = (0..draft.sections.len()).partition(is_code);
+    for number in code.into_iter().chain(others) {
+        emitted[number] = section(&names, &words, number, addends[number], findings);
+    }
+    emitted
 }
 
 fn section<'a>(
@@ -46,6 +54,7 @@ fn section<'a>(
 ) -> Emitted {
     let section = &names.draft.sections[number];
     let mut out = Emitted::default();
+    let mut counts = Counts::default();
     if kind::reserves(section.kind) {
         for item in &section.items {
             if !matches!(item.body, Body::Zeros(_) | Body::Align(_)) {
@@ -79,6 +88,10 @@ fn section<'a>(
             Body::Instruction(instruction) => {
                 let place = encode::Location { section: number, at, span: item.span };
                 let (word, relocations) = encode::encode(names, words, instruction, place, findings);
+                match names.draft.isa.and_then(|isa| isa.decode(word)) {
+                    Some(decoded) => counts.add(&decoded),
+                    None => counts.unknown |= instruction.raw.is_some(),
+                }
                 out.bytes.extend(word.to_le_bytes());
                 for found in relocations {
                     out.relocations.push(found);
@@ -111,6 +124,8 @@ fn section<'a>(
         // Also what an error left out.
         out.bytes.resize(end as usize, 0);
     }
+    // Nobody else counts it.
+    let _ = section.counts.set(counts);
     out
 }
 

@@ -7,8 +7,8 @@ use crate::flow::graph::{Graph, steps};
 use crate::flow::hazards;
 use ptx::diagnostic::Diagnostic;
 use ptx::source::Span;
+use rustc_hash::FxHashMap as HashMap;
 use sass::latency;
-use std::collections::HashMap;
 
 /// Warns of dependences that control codes break, at the control code of the instruction that comes too early.
 pub(super) fn hazards(draft: &Draft, emitted: &[Emitted], findings: &mut Findings) {
@@ -18,7 +18,7 @@ pub(super) fn hazards(draft: &Draft, emitted: &[Emitted], findings: &mut Finding
             continue;
         }
         let mut at = 0;
-        let mut controls: HashMap<u64, Span> = HashMap::new();
+        let mut controls: HashMap<u64, Span> = HashMap::default();
         for item in &section.items {
             if let Body::Instruction(instruction) = &item.body {
                 controls.insert(at, instruction.control_span);

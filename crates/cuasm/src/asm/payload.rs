@@ -1,7 +1,7 @@
 //! What attributes of nv.info hold: numbers and labels as they are written, lists and counts as they follow from the code.
 
 use super::attributes::{List, exits, list, offset_labels, width};
-use super::draft::{Body, Draft};
+use super::draft::Draft;
 use super::evaluate::Names;
 use crate::codes::{self, Findings};
 use crate::flow::counts::Counts;
@@ -9,7 +9,6 @@ use crate::syntax::{Argument, Expression};
 use crate::{defaults, info};
 use ptx::diagnostic::Diagnostic;
 use ptx::source::Span;
-use std::collections::HashSet;
 
 /// The payload of an attribute of any size.
 pub(super) fn payload(
@@ -66,7 +65,7 @@ pub(super) fn small(
 ) -> u16 {
     let automatic = matches!(&argument.expression, Expression::Name(name) if name == "auto");
     let number = match automatic && attribute == info::BARRIERS {
-        true => code_of(names.draft, section).map_or(0, |code| counts(names.draft, code).0.barriers.into()),
+        true => code_of(names.draft, section).map_or(0, |code| counts(names.draft, code).barriers.into()),
         false => names.number(argument, findings).unwrap_or(0),
     };
     u16::try_from(number).unwrap_or_else(|_| {
@@ -80,28 +79,9 @@ fn code_of(draft: &Draft, section: &str) -> Option<usize> {
     defaults::function(section).and_then(|name| draft.section(&format!(".text{name}")))
 }
 
-/// What a section of code needs, and whether it has words of which nobody knows what they need.
-fn counts(draft: &Draft, code: usize) -> (Counts, bool) {
-    let section = &draft.sections[code];
-    *section.counts.get_or_init(|| {
-        let mut counts = Counts::default();
-        let mut unknown = false;
-        let mut seen = HashSet::new();
-        for item in &section.items {
-            let Body::Instruction(instruction) = &item.body else { continue };
-            let decoded = match (instruction.raw, draft.isa) {
-                // What cannot be read is reported where it is encoded.
-                (None, Some(isa)) if seen.insert(&*instruction.text) => isa.read(&instruction.text),
-                (None, _) => continue,
-                (Some(word), isa) => isa.and_then(|isa| isa.decode(word)),
-            };
-            match decoded {
-                Some(decoded) => counts.add(&decoded),
-                None => unknown |= instruction.raw.is_some(),
-            }
-        }
-        (counts, unknown)
-    })
+/// What a section of code needs. Code becomes words before attributes are written.
+fn counts(draft: &Draft, code: usize) -> Counts {
+    draft.sections[code].counts.get().copied().unwrap_or_default()
 }
 
 /// The code of the symbol that an attribute is about.
@@ -115,8 +95,8 @@ fn code_of_symbol(draft: &Draft, arguments: &[Argument]) -> Option<usize> {
 fn registers(names: &Names<'_>, arguments: &[Argument], span: Span, findings: &mut Findings) -> i128 {
     match code_of_symbol(names.draft, arguments) {
         Some(code) => {
-            let (counts, unknown) = counts(names.draft, code);
-            if unknown {
+            let counts = counts(names.draft, code);
+            if counts.unknown {
                 findings.push(
                     Diagnostic::warning(
                         codes::REGISTERS,
@@ -142,7 +122,7 @@ fn enough_registers(
     number: i128,
     findings: &mut Findings,
 ) {
-    let needed = code_of_symbol(names.draft, arguments).map(|code| counts(names.draft, code).0.registers());
+    let needed = code_of_symbol(names.draft, arguments).map(|code| counts(names.draft, code).registers());
     if let Some(needed) = needed.filter(|&needed| i128::from(needed) > number) {
         findings.push(
             Diagnostic::error(codes::REGISTERS, span, format!("the code needs {needed} registers"))

@@ -12,7 +12,7 @@ use crate::syntax::{Argument, Expression};
 use cubin::elf::section as kind;
 use cubin::elf::{self, Contents, Covers, Elf, Placement, Relocation};
 use ptx::source::Span;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// `STT_FUNC`.
 const FUNCTION: u8 = 2;

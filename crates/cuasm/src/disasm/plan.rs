@@ -6,8 +6,8 @@ use crate::isa::{self, Isa, Residues};
 use crate::strings::{first_offsets, latin1};
 use cubin::elf::section as kind;
 use cubin::elf::{Elf, Placement, Relocation, Section, Symbol};
+use rustc_hash::FxHashMap as HashMap;
 use std::cell::OnceCell;
-use std::collections::HashMap;
 
 /// Names by which the text calls sections and symbols: each is there once.
 #[derive(Debug, Default)]
@@ -94,10 +94,10 @@ impl<'a> Plan<'a> {
             sm,
             stated: !follows_the_rule(elf),
             placed: vec![Vec::new(); count],
-            section_numbers: HashMap::new(),
-            symbol_numbers: HashMap::new(),
+            section_numbers: HashMap::default(),
+            symbol_numbers: HashMap::default(),
             section_strings: first_offsets(data_of(elf, elf.header.names)),
-            symbol_strings: HashMap::new(),
+            symbol_strings: HashMap::default(),
             counted: vec![OnceCell::new(); count],
         };
         plan.names.sections = plan.section_names();
@@ -260,7 +260,7 @@ fn follows_the_rule(elf: &Elf) -> bool {
 
 /// Names as they are where they are there once, and made-up ones for the others.
 fn unique(found: Vec<Option<String>>, made_up: &str) -> Vec<String> {
-    let mut count: HashMap<&str, u32> = HashMap::new();
+    let mut count: HashMap<&str, u32> = HashMap::default();
     for name in found.iter().flatten() {
         *count.entry(name).or_default() += 1;
     }

@@ -1,13 +1,15 @@
 //! What a function needs of a multiprocessor: registers and barriers, counted from its instructions.
 
 use sass::effects::{Effects, Registers};
-use sass::{Instruction, Name};
+use sass::{Instruction, Name, Operand};
 
 /// What the instructions so far need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     named: Registers,
     pub(crate) barriers: u32,
+    /// Whether there are words of which nobody knows what they need.
+    pub(crate) unknown: bool,
 }
 
 /// Registers that a function takes beyond those that it names.
@@ -20,9 +22,10 @@ const BARRIER: &str = "barrier";
 impl Counts {
     /// Takes an instruction into account.
     pub(crate) fn add(&mut self, instruction: &Instruction) {
-        let effects = Effects::of(instruction);
+        let operands: Vec<Operand> = instruction.operands().collect();
+        let effects = Effects::of_operands(&operands);
         self.named = self.named.union(effects.reads).union(effects.writes);
-        for operand in instruction.operands().filter(|operand| operand.role == BARRIER) {
+        for operand in operands.iter().filter(|operand| operand.role == BARRIER) {
             let needed = match operand.name {
                 Name::Barrier(number) => u32::from(number) + 1,
                 // A register says which.

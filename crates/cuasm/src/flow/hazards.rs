@@ -1,11 +1,17 @@
 //! Dependences that control codes break, along every path of a function.
 
-use super::graph::{Graph, Step};
+use super::graph::Graph;
 use sass::hazards::{Hazard, Issue, State};
 use sass::latency::Latencies;
 
 /// The broken dependences of a function.
 pub(crate) fn hazards(graph: &Graph, latencies: &Latencies) -> Vec<Hazard> {
+    // Blocks are gone over several times.
+    let issues: Vec<Option<Issue>> = graph
+        .steps
+        .iter()
+        .map(|step| step.instruction.as_ref().map(|it| Issue::of(it, step.offset, latencies)))
+        .collect();
     let mut entries: Vec<Option<State>> = vec![None; graph.blocks.len()];
     if let Some(first) = entries.first_mut() {
         *first = Some(State::default());
@@ -16,8 +22,8 @@ pub(crate) fn hazards(graph: &Graph, latencies: &Latencies) -> Vec<Hazard> {
     while let Some(number) = work.pop() {
         waiting[number] = false;
         let mut state = entries[number].clone().unwrap_or_default();
-        for step in &graph.steps[graph.blocks[number].steps.clone()] {
-            issue(step, latencies, &mut state, &mut |_| {});
+        for issue in &issues[graph.blocks[number].steps.clone()] {
+            self::issue(issue.as_ref(), latencies, &mut state, &mut |_| {});
         }
         for &next in &graph.blocks[number].next {
             let changed = match &mut entries[next] {
@@ -35,17 +41,17 @@ pub(crate) fn hazards(graph: &Graph, latencies: &Latencies) -> Vec<Hazard> {
     let mut found = Vec::new();
     for (number, block) in graph.blocks.iter().enumerate() {
         let mut state = entries[number].clone().unwrap_or_default();
-        for step in &graph.steps[block.steps.clone()] {
-            issue(step, latencies, &mut state, &mut |hazard| found.push(hazard));
+        for issue in &issues[block.steps.clone()] {
+            self::issue(issue.as_ref(), latencies, &mut state, &mut |hazard| found.push(hazard));
         }
     }
     found
 }
 
 /// Goes over an instruction.
-fn issue(step: &Step, latencies: &Latencies, state: &mut State, report: &mut impl FnMut(Hazard)) {
-    match &step.instruction {
-        Some(instruction) => Issue::of(instruction, step.offset, latencies).issue(state, latencies, report),
+fn issue(issue: Option<&Issue>, latencies: &Latencies, state: &mut State, report: &mut impl FnMut(Hazard)) {
+    match issue {
+        Some(issue) => issue.issue(state, latencies, report),
         // Nobody knows what it does.
         None => *state = State::default(),
     }

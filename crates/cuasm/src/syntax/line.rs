@@ -7,6 +7,7 @@ use crate::codes::{self, Findings};
 use ptx::diagnostic::Diagnostic;
 use ptx::source::Span;
 use sass::Control;
+use std::borrow::Cow;
 
 /// The statements of a text.
 pub(crate) fn parse(text: &str, findings: &mut Findings) -> Vec<Line> {
@@ -22,8 +23,13 @@ pub(crate) fn parse(text: &str, findings: &mut Findings) -> Vec<Line> {
 }
 
 /// A line with spaces in the place of comments, so that places stay the same. A comment ends on its line.
-fn without_comments(line: &str) -> String {
+fn without_comments(line: &str) -> Cow<'_, str> {
     let bytes = line.as_bytes();
+    // Each begins with one of these.
+    let begins = |pair: &[u8]| matches!(pair, b"//" | b"/*" | b"(*");
+    if !bytes.windows(2).any(begins) {
+        return line.into();
+    }
     let mut out = bytes.to_vec();
     let mut at = 0;
     while at < bytes.len() {
@@ -44,7 +50,7 @@ fn without_comments(line: &str) -> String {
         at = end;
     }
     // Whole comments have become spaces, so characters are whole.
-    String::from_utf8(out).unwrap_or_default()
+    String::from_utf8(out).unwrap_or_default().into()
 }
 
 /// Behind the last quote of the string that begins at a place.

@@ -3,7 +3,7 @@
 
 use crate::allocate::{MOST_WORDS, Units, blocks, live_out};
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Predicates that may be held at once.
 const MOST: usize = 6;
@@ -65,8 +65,8 @@ fn spread_out(
             continue;
         }
         // Who is read behind this line, and where first; what is written before that has another value there.
-        let mut next: HashMap<Reg, usize> = HashMap::new();
-        let mut over: HashSet<Reg> = HashSet::new();
+        let mut next: HashMap<Reg, usize> = HashMap::default();
+        let mut over: HashSet<Reg> = HashSet::default();
         for (place, line) in body.iter().enumerate().skip(at + 1) {
             for reg in predicates(line, false) {
                 if !over.contains(&reg) {

@@ -5,6 +5,7 @@ use super::slots;
 use crate::allocate::blocks;
 use crate::code::{Code, Instruction, Line, Operand};
 use crate::schedule::{Latency, Pipe, latency};
+use smol_str::format_smolstr;
 
 /// Divides the work of each block.
 pub(crate) fn balance(code: &mut Code) {
@@ -39,12 +40,14 @@ fn other_pipe(one: &mut Instruction) -> bool {
             let from = match slots::constant(from) {
                 Some(0) => Operand::zero(),
                 // A signed number there.
-                Some(bits) if bits >> 31 == 1 => Operand::Text(format!("-{:#x}", bits.wrapping_neg())),
+                Some(bits) if bits >> 31 == 1 => {
+                    Operand::Text(format_smolstr!("-{:#x}", bits.wrapping_neg()))
+                }
                 Some(bits) => Operand::number(bits),
                 None if plain(from) => from.clone(),
                 None => return false,
             };
-            "IMAD.MOV.U32".clone_into(&mut one.name);
+            one.name = "IMAD.MOV.U32".into();
             one.operands = vec![to.clone(), Operand::zero(), Operand::zero(), from];
             true
         }
@@ -54,7 +57,7 @@ fn other_pipe(one: &mut Instruction) -> bool {
                 None if plain(b) || signed(b) => b.clone(),
                 None => return false,
             };
-            "VIADD".clone_into(&mut one.name);
+            one.name = "VIADD".into();
             one.operands = vec![to.clone(), a.clone(), b];
             true
         }

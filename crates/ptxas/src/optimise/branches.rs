@@ -4,14 +4,14 @@
 use super::values::remove;
 use crate::allocate::leaves;
 use crate::code::{Code, Label, Line, Operand};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Puts what a branch leads to behind it, where nothing else comes by, and spares the branch.
 pub(crate) fn lay_out(code: &mut Code) {
     without_unnamed(code);
     let Some(mut runs) = runs(code) else { return };
     rotate(&mut runs);
-    let mut starts: HashMap<Label, usize> = HashMap::new();
+    let mut starts: HashMap<Label, usize> = HashMap::default();
     for (index, run) in runs.iter().enumerate() {
         starts.extend(leading(run).map(|label| (label, index)));
     }
@@ -63,7 +63,7 @@ fn runs(code: &mut Code) -> Option<Vec<Vec<Line>>> {
 
 /// Lets loops begin where they are entered: those that end in a branch to their first line, to which nothing else leads.
 fn rotate(runs: &mut [Vec<Line>]) {
-    let mut named: HashMap<Label, HashSet<usize>> = HashMap::new();
+    let mut named: HashMap<Label, HashSet<usize>> = HashMap::default();
     for (index, run) in runs.iter().enumerate() {
         for label in run.iter().flat_map(targets) {
             named.entry(label).or_default().insert(index);

@@ -11,6 +11,7 @@ use super::slots;
 use crate::allocate::Units;
 use crate::code::{Code, Instruction, Label, Line, Operand, Reg};
 use crate::schedule::{Latency, latency};
+use smol_str::format_smolstr;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A thread has so many barriers for this, of which a few are left.
@@ -291,7 +292,7 @@ fn write(code: &mut Code, flow: &Flow, numbered: &[(usize, Region)], spared: &BT
     let mut front: BTreeMap<usize, Vec<Line>> = BTreeMap::new();
     let mut closes: BTreeMap<usize, Vec<Line>> = BTreeMap::new();
     let mut meetings = Vec::new();
-    let text = |number: usize| Operand::Text(format!("B{number}"));
+    let text = |number: usize| Operand::Text(format_smolstr!("B{number}"));
     for (number, region) in numbered {
         let meeting = code.label();
         let join = flow.blocks[region.join].lines.start;
@@ -302,8 +303,7 @@ fn write(code: &mut Code, flow: &Flow, numbered: &[(usize, Region)], spared: &BT
             Line::Label(_) => None,
         };
         let instruction = |name: &str, operands| {
-            let name = name.to_owned();
-            Line::Instruction(Instruction { name, operands, origin, ..Instruction::default() })
+            Line::Instruction(Instruction { name: name.into(), operands, origin, ..Instruction::default() })
         };
         let bssy = instruction("BSSY", vec![text(*number), Operand::Target(meeting)]);
         let bsync = instruction("BSYNC", vec![text(*number)]);

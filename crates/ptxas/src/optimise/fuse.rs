@@ -2,8 +2,9 @@
 //! with an address, a sign that the reader changes itself, and offsets in addresses.
 
 use super::slots;
-use super::values::{Made, Number, Values};
+use super::values::{Made, Number, Parts, Values};
 use crate::code::{Instruction, Operand};
+use smol_str::{SmolStr, format_smolstr};
 use std::rc::Rc;
 
 /// An offset in an address has 24 bits.
@@ -73,7 +74,7 @@ fn sum(one: &mut Instruction, values: &Values<'_>) {
             _ => None,
         };
         if let Some((name, read)) = fused {
-            name.clone_into(&mut one.name);
+            one.name = name.into();
             one.operands.truncate(1);
             one.operands.extend(read);
             return;
@@ -90,7 +91,7 @@ fn three(two: &[Operand], other: &Operand) -> Option<(&'static str, Vec<Operand>
             let all = slots::constant(y)?.wrapping_add(slots::constant(other)?) as i32;
             let text = if all < 0 { format!("-{:#x}", all.unsigned_abs()) } else { format!("{all:#x}") };
             (all != i32::MIN && all != 0)
-                .then(|| ("IADD3", vec![x.clone(), Operand::Text(text), Operand::zero()]))
+                .then(|| ("IADD3", vec![x.clone(), Operand::Text(text.into()), Operand::zero()]))
         }
         (false, true) => Some(("IADD3", vec![x.clone(), other.clone(), y.clone()])),
         (_, false) => Some(("IADD3", vec![x.clone(), y.clone(), other.clone()])),
@@ -196,7 +197,7 @@ fn both(one: &mut Instruction, values: &Values<'_>) {
         }
         let Some(mut read) = again(made, 2, values) else { continue };
         read.push(other.clone());
-        one.name = format!("{name}.{how}");
+        one.name = format_smolstr!("{name}.{how}");
         one.operands.truncate(2);
         one.operands.extend(read);
         return;
@@ -250,13 +251,13 @@ fn chosen(one: &mut Instruction, values: &Values<'_>) {
             compared.written == 1 && compared.read.get(2) == Some(&always) && compared.read.len() == 3;
         let name = comparison(&compared.name, *not == is).filter(|_| is_whole);
         if let (Some(name), Some(read)) = (name, again(compared, 2, values)) {
-            one.name = format!("{name}.AND");
+            one.name = format_smolstr!("{name}.AND");
             one.operands.splice(2..4, read);
         }
         return;
     }
     let Some(Operand::Predicate(from, not)) = values.again(&made.read[2], by) else { return };
-    "PLOP3.LUT".clone_into(&mut one.name);
+    one.name = "PLOP3.LUT".into();
     let from = Operand::Predicate(from, not == is);
     one.operands = vec![to.clone(), second.clone(), from, always.clone(), always];
     one.operands.extend([Operand::number(0xf0), Operand::number(0)]);
@@ -277,7 +278,7 @@ fn lower_half(one: &Instruction, values: &Values<'_>) -> Option<(Number, Number)
 }
 
 /// A value of 64 bits as a product of 32-bit factors: `IMAD.WIDE`, and its two factors.
-fn product_of(pair: [Number; 2], values: &Values<'_>) -> Option<(String, Vec<Operand>)> {
+fn product_of(pair: [Number; 2], values: &Values<'_>) -> Option<(SmolStr, Vec<Operand>)> {
     let [low, high] = pair;
     let halves = values.made(low).zip(values.made(high));
     if let Some(((made, 0), (other, 1))) = halves
@@ -294,7 +295,8 @@ fn product_of(pair: [Number; 2], values: &Values<'_>) -> Option<(String, Vec<Ope
         }
         let (sign, _) = values.made(high)?;
         let by = sign.read.get(1).and_then(slots::constant);
-        let signed = sign.name == "SHF.R.S32.HI" && by == Some(31) && sign.numbers.get(2)? == &[low];
+        let signed =
+            sign.name == "SHF.R.S32.HI" && by == Some(31) && sign.numbers.get(2)?.as_slice() == [low];
         signed.then_some("IMAD.WIDE")
     };
     if let Some((upper, _)) = values.made(high)
@@ -308,7 +310,7 @@ fn product_of(pair: [Number; 2], values: &Values<'_>) -> Option<(String, Vec<Ope
     {
         let from = again(lower, 1, values)?;
         let name = extends(*x, *z)?;
-        return Some((name.to_owned(), vec![from[0].clone(), Operand::number(1 << by)]));
+        return Some((name.into(), vec![from[0].clone(), Operand::number(1 << by)]));
     }
     None
 }
@@ -361,8 +363,8 @@ fn nearer(operand: &Operand, values: &Values<'_>) -> Option<Operand> {
                 Some((u64::from(high) << 32 | u64::from(low)) as i64)
             };
             match (constant(a), constant(b)) {
-                (_, Some(by)) => (a.to_vec(), by),
-                (Some(by), None) => (b.to_vec(), by),
+                (_, Some(by)) => (Parts::from_slice(a), by),
+                (Some(by), None) => (Parts::from_slice(b), by),
                 (None, None) => return None,
             }
         }
@@ -389,7 +391,7 @@ fn signs(one: &mut Instruction, magnitudes: bool, values: &Values<'_>) {
         let Some(&Operand::General { width: 1, before: inner, after: "", .. }) = made.read.get(1) else {
             continue;
         };
-        if made.name != "FADD" || made.read[0] != Operand::Text("-RZ".to_owned()) {
+        if made.name != "FADD" || made.read[0] != Operand::Text("-RZ".into()) {
             continue;
         }
         let sign = match (before, inner) {
@@ -416,7 +418,7 @@ fn signs_of_doubles(one: &mut Instruction, values: &Values<'_>) {
         let Some((made, 1)) = values.made(numbers[1]) else { continue };
         let negated = matches!(made.read.get(1), Some(Operand::General { before: "-", width: 2, .. }));
         let whole = values.made(numbers[0]).is_some_and(|(low, index)| index == 0 && Rc::ptr_eq(low, made));
-        if made.name != "DADD" || made.read[0] != Operand::Text("-RZ".to_owned()) || !negated || !whole {
+        if made.name != "DADD" || made.read[0] != Operand::Text("-RZ".into()) || !negated || !whole {
             continue;
         }
         if let Some((reg, part)) = values.row(&made.numbers[1]) {

@@ -6,7 +6,9 @@ use super::slots;
 use crate::allocate::Units;
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg};
 use crate::schedule::weight;
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap as HashMap;
+use smol_str::format_smolstr;
+use std::collections::BTreeMap;
 
 /// Most zeros below an address that matter: those of 16 bytes.
 const MOST_ZEROS: u32 = 4;
@@ -113,8 +115,8 @@ fn may_write(one: &Instruction) -> bool {
 
 /// Writes the rows in place of the first load of each, and copies where the others were.
 fn write(code: &mut Code, rows: Vec<(Vec<Load>, u8)>) {
-    let mut front: HashMap<usize, Instruction> = HashMap::new();
-    let mut instead: HashMap<usize, Vec<Instruction>> = HashMap::new();
+    let mut front: HashMap<usize, Instruction> = HashMap::default();
+    let mut instead: HashMap<usize, Vec<Instruction>> = HashMap::default();
     for (row, bytes) in rows {
         let words = bytes / 4;
         let width = row.len() as u8 * words;
@@ -122,7 +124,7 @@ fn write(code: &mut Code, rows: Vec<(Vec<Load>, u8)>) {
         let first = row.iter().map(|load| load.line).min().unwrap_or_default();
         if let Some(Line::Instruction(one)) = code.lines.get(first) {
             let mut all = one.clone();
-            all.name = format!("LDS.{}", u32::from(width) * 32);
+            all.name = format_smolstr!("LDS.{}", u32::from(width) * 32);
             all.operands[0] = Operand::wide(wide, width);
             if let Operand::Address { offset, .. } = &mut all.operands[1] {
                 *offset = row[0].offset;
@@ -137,7 +139,7 @@ fn write(code: &mut Code, rows: Vec<(Vec<Load>, u8)>) {
             let part = |word: u8| {
                 let from = Operand::part(wide, index as u8 * words + word);
                 let operands = vec![Operand::part(load.to.0, load.to.1 + word), from];
-                Instruction { name: "MOV".to_owned(), operands, written: 1, origin, ..Instruction::default() }
+                Instruction { name: "MOV".into(), operands, written: 1, origin, ..Instruction::default() }
             };
             instead.insert(load.line, (0..words).map(part).collect());
         }

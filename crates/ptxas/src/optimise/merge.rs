@@ -6,7 +6,7 @@ use super::graph::Flow;
 use super::values::remove;
 use crate::allocate::{MOST_WORDS, Units, live_out, reads_late};
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg, alignment};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Most 32-bit parts of registers that are compared with one another.
 const MOST: usize = 8192;
@@ -103,7 +103,7 @@ struct Groups {
 
 impl Groups {
     fn new(code: &Code, units: &Units, copies: &[Copy]) -> Self {
-        let mut addresses = HashSet::new();
+        let mut addresses = HashSet::default();
         for line in &code.lines {
             let Line::Instruction(one) = line else { continue };
             for operand in &one.operands {
@@ -112,9 +112,9 @@ impl Groups {
                 }
             }
         }
-        let mut widths = HashMap::new();
-        let mut first = HashMap::new();
-        let mut of_unit = HashMap::new();
+        let mut widths = HashMap::default();
+        let mut first = HashMap::default();
+        let mut of_unit = HashMap::default();
         for reg in copies.iter().flat_map(|copy| [copy.to.0, copy.from.0]) {
             let Class::General(width) = code.registers[reg.0 as usize].class else { continue };
             if widths.insert(reg, width).is_none() {

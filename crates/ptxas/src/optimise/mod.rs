@@ -33,7 +33,7 @@ pub(crate) fn tidy(code: &mut Code) {
 
 /// Takes out what sets the stack pointer, of a kernel without local memory: nobody asks for it.
 pub(crate) fn without_stack(code: &mut Code) {
-    let pointer = Operand::Text("R1".to_owned());
+    let pointer = Operand::Text("R1".into());
     code.lines
         .retain(|line| !matches!(line, Line::Instruction(one) if one.operands.first() == Some(&pointer)));
 }
@@ -100,7 +100,7 @@ mod tests {
     fn a_copy_is_read_where_it_came_from_until_that_is_written() {
         let mut code = Code::default();
         let [source, copy, late] = registers(&mut code, 1);
-        code.push(None, "LDS", vec![Operand::low(source)], vec![Operand::Text("[0x400]".to_owned())]);
+        code.push(None, "LDS", vec![Operand::low(source)], vec![Operand::Text("[0x400]".into())]);
         mov(&mut code, Operand::low(copy), Operand::low(source));
         mov(&mut code, Operand::low(late), Operand::low(source));
         store(&mut code, copy, copy);
@@ -117,7 +117,7 @@ mod tests {
         let mut code = Code::default();
         let [one, other, mask] = registers(&mut code, 1);
         for source in [one, other] {
-            code.push(None, "LDS", vec![Operand::low(source)], vec![Operand::Text("[0x400]".to_owned())]);
+            code.push(None, "LDS", vec![Operand::low(source)], vec![Operand::Text("[0x400]".into())]);
         }
         for source in [one, other] {
             let behind = code.label();
@@ -220,7 +220,7 @@ mod tests {
     fn shuffle(code: &mut Code, mask: u32) {
         let [value, own, to] = registers(code, 1);
         let behind = code.label();
-        code.push(None, "LDS", vec![Operand::low(value)], vec![Operand::Text("[0x400]".to_owned())]);
+        code.push(None, "LDS", vec![Operand::low(value)], vec![Operand::Text("[0x400]".into())]);
         mov(code, Operand::low(own), Operand::number(mask));
         code.push(None, "WARPSYNC.COLLECTIVE", vec![], vec![Operand::low(own), Operand::Target(behind)]);
         let read = vec![Operand::low(value), Operand::number(1), Operand::number(0x1f)];
@@ -247,7 +247,7 @@ mod tests {
     fn comparisons_are_made_again_where_predicates_are_few() {
         let mut code = Code::default();
         let [tid] = registers(&mut code, 1);
-        code.push(None, "S2R", vec![Operand::low(tid)], vec![Operand::Text("SR_TID.X".to_owned())]);
+        code.push(None, "S2R", vec![Operand::low(tid)], vec![Operand::Text("SR_TID.X".into())]);
         let flags = [(); 9].map(|()| code.register(Class::Predicate, false));
         for (bound, flag) in (1..).zip(flags) {
             let written = vec![Operand::Predicate(flag, false), Operand::always(false)];

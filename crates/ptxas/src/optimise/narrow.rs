@@ -4,7 +4,8 @@
 use super::slots;
 use crate::allocate::{MOST_WORDS, Units, blocks, live_out};
 use crate::code::{Code, Instruction, Line, Operand, Reg};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
+use smol_str::format_smolstr;
 
 /// Takes such results out of instructions.
 pub(crate) fn narrow(code: &mut Code) {
@@ -40,7 +41,7 @@ pub(crate) fn narrow(code: &mut Code) {
 
 /// The registers of one part that one instruction writes, a copy of a constant.
 fn constants(code: &Code) -> HashMap<Reg, Option<u32>> {
-    let mut found: HashMap<Reg, Option<u32>> = HashMap::new();
+    let mut found: HashMap<Reg, Option<u32>> = HashMap::default();
     for line in &code.lines {
         let Line::Instruction(one) = line else { continue };
         for operand in &one.operands[..one.written] {
@@ -87,7 +88,7 @@ fn without_unread(
             match at {
                 &Operand::Address { reg, offset, .. } if one.name == "ATOMS.ADD" && is_one(value) => {
                     let at = Operand::Address { before: "", reg, width: 1, beside: "+URZ", offset };
-                    "ATOMS.POPC.INC.32".clone_into(&mut one.name);
+                    one.name = "ATOMS.POPC.INC.32".into();
                     one.operands = vec![Operand::zero(), at];
                 }
                 _ => one.operands[0] = Operand::zero(),
@@ -96,7 +97,7 @@ fn without_unread(
         "ATOMG" if one.written == 2 && one.operands.len() == 4 && !is_read(&one.operands[1]) => {
             let mut parts = one.name.split('.').skip(2);
             if parts.next().is_some_and(|it| !["EXCH", "CAS"].contains(&it)) {
-                one.name = format!("REDG{}", &one.name["ATOMG".len()..]);
+                one.name = format_smolstr!("REDG{}", &one.name["ATOMG".len()..]);
                 one.operands.drain(..2);
                 one.written = 0;
             }
@@ -127,6 +128,6 @@ fn lower_product(one: &mut Instruction) {
         None if *b == Operand::zero() => return,
         None => ("IMAD", vec![a.clone(), b.clone(), c]),
     };
-    name.clone_into(&mut one.name);
+    one.name = name.into();
     one.operands = [vec![to], read].concat();
 }

@@ -9,7 +9,8 @@ use crate::allocate::{Units, blocks, live_out};
 use crate::code::{Class, Code, Instruction, Line, Operand};
 use crate::registers::{RESERVED, WARPS, warps_together};
 use crate::schedule::{Latency, Weight, guard_cycles, latency, weight};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
+use std::cell::Cell;
 
 /// Most instructions that are put in order together.
 const MOST: usize = 768;
@@ -96,6 +97,38 @@ struct Region {
     height: Vec<u32>,
 }
 
+/// How a new order is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Choice {
+    /// General registers that may be live at once.
+    limit: i32,
+    /// With hardly one left it goes on in the old order.
+    is_careful: bool,
+    /// How far in front of the oldest that is left others may come.
+    ahead: usize,
+}
+
+/// An order that was made.
+struct List {
+    order: Vec<usize>,
+    /// The number of registers had a say.
+    is_bound: bool,
+    /// How far in front of the oldest that was left another one came.
+    reach: usize,
+}
+
+impl List {
+    /// Whether another choice than that which it was made by gives the same.
+    fn is_of(&self, own: Choice, other: Choice) -> bool {
+        let near = other.ahead == own.ahead || (self.reach..own.ahead).contains(&other.ahead);
+        let registers = match self.is_bound {
+            true => other.limit == own.limit && other.is_careful == own.is_careful,
+            false => other.limit >= own.limit,
+        };
+        near && registers
+    }
+}
+
 /// An access to memory.
 struct Access {
     at: usize,
@@ -164,9 +197,9 @@ impl Region {
         let (mut reads, mut writes) = (vec![Vec::new(); count], vec![Vec::new(); count]);
         let mut after: Vec<Vec<(usize, u32)>> = vec![Vec::new(); count];
         let mut before = vec![0; count];
-        let mut writer: HashMap<u32, usize> = HashMap::new();
-        let mut readers: HashMap<u32, Vec<usize>> = HashMap::new();
-        let mut versions: HashMap<u32, usize> = HashMap::new();
+        let mut writer: HashMap<u32, usize> = HashMap::default();
+        let mut readers: HashMap<u32, Vec<usize>> = HashMap::default();
+        let mut versions: HashMap<u32, usize> = HashMap::default();
         let mut memory: Vec<Access> = Vec::new();
         let (mut weights, mut guards) = (vec![1; count], vec![1; count]);
         for index in 0..count {
@@ -252,8 +285,15 @@ impl Region {
         // With few instructions ahead of the old order as many rounds of an unrolled loop go on at once.
         let near = WINDOWS.iter().filter(|&&ahead| ahead < old.len());
         let near = near.flat_map(|&ahead| limits.iter().skip(1).map(move |&limit| (limit, false, ahead)));
+        let mut tried: Vec<(Choice, List)> = Vec::new();
         for (limit, is_careful, ahead) in freely.chain(near) {
-            let new = self.list(limit, is_careful, ahead);
+            let choice = Choice { limit, is_careful, ahead };
+            if tried.iter().any(|(other, list)| list.is_of(*other, choice)) {
+                continue;
+            }
+            let list = self.list(choice);
+            let new = list.order.clone();
+            tried.push((choice, list));
             let (now, flags) = self.lives.peak(&new);
             let mut cost = self.cost(&new, now.max(elsewhere));
             if limit > usual {
@@ -291,7 +331,7 @@ impl Region {
     /// A new order. With hardly a register left the careful one goes on as the old one did, which had enough; else it is what takes
     /// fewest that comes next, which may lead into a corner where everything takes one more. None comes before the oldest that is left by more
     /// than `ahead` places.
-    fn list(&self, limit: i32, is_careful: bool, ahead: usize) -> Vec<usize> {
+    fn list(&self, Choice { limit, is_careful, ahead }: Choice) -> List {
         let count = self.weights.len();
         let mut left = self.before.clone();
         let mut earliest = vec![0_u32; count];
@@ -300,6 +340,7 @@ impl Region {
         let mut order = Vec::with_capacity(count);
         let (mut now, mut oldest) = (0, 0);
         let mut issued = vec![false; count];
+        let (is_bound, mut reach) = (Cell::new(false), 0);
         while !ready.is_empty() {
             while issued[oldest] {
                 oldest += 1;
@@ -311,6 +352,7 @@ impl Region {
                 let late = earliest[at].saturating_sub(now);
                 let bad = pressure.general + more > limit && more > 0
                     || pressure.predicates + flags > PREDICATES && flags > 0;
+                is_bound.set(is_bound.get() || bad);
                 (
                     bad,
                     if tight { more.max(0) + flags.max(0) } else { 0 },
@@ -319,6 +361,7 @@ impl Region {
                     at,
                 )
             };
+            is_bound.set(is_bound.get() || tight);
             let place = match is_careful && tight {
                 true => (0..ready.len()).min_by_key(|&place| ready[place]),
                 false => (0..ready.len()).filter(near).min_by_key(|&place| rank(&ready[place])),
@@ -326,6 +369,7 @@ impl Region {
             let Some(place) = place else { break };
             let at = ready.swap_remove(place);
             issued[at] = true;
+            reach = reach.max(at + 1 - oldest);
             now = now.max(earliest[at]) + 1;
             pressure.issue(at);
             for &(next, cycles) in &self.after[at] {
@@ -337,7 +381,7 @@ impl Region {
             }
             order.push(at);
         }
-        order
+        List { order, is_bound: is_bound.get(), reach }
     }
 }
 

@@ -5,7 +5,8 @@ use super::values::remove;
 use crate::allocate::{Units, blocks};
 use crate::code::{Code, Instruction, Line, Operand, Reg};
 use crate::schedule::{is_pure, weight};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use smol_str::format_smolstr;
 
 /// Most instructions that are guarded instead of jumped over.
 const MOST: usize = 7;
@@ -24,7 +25,7 @@ pub(crate) fn predicate(code: &mut Code) {
 
 /// Branches to an end.
 fn ends(code: &mut Code) {
-    let mut ending = HashSet::new();
+    let mut ending = HashSet::default();
     for (at, line) in code.lines.iter().enumerate() {
         let Line::Label(label) = line else { continue };
         let first = code.lines[at..].iter().find_map(|line| match line {
@@ -40,7 +41,7 @@ fn ends(code: &mut Code) {
         if one.name == "BRA"
             && matches!(one.operands.last(), Some(Operand::Target(to)) if ending.contains(to))
         {
-            "EXIT".clone_into(&mut one.name);
+            one.name = "EXIT".into();
             one.operands.clear();
         }
     }
@@ -51,7 +52,7 @@ fn skips(code: &mut Code) -> bool {
     let all = blocks(code);
     let units = Units::new(code);
     // Between which lines each register stands.
-    let mut spans: HashMap<Reg, (usize, usize)> = HashMap::new();
+    let mut spans: HashMap<Reg, (usize, usize)> = HashMap::default();
     for (at, line) in code.lines.iter().enumerate() {
         let Line::Instruction(one) = line else { continue };
         let named = one.operands.iter().filter_map(|it| it.register().map(|(reg, ..)| reg));
@@ -105,7 +106,7 @@ fn skips(code: &mut Code) -> bool {
         }
         gone.push(branch);
         // What is read before it is written has come from an earlier round.
-        let (mut written, mut earlier) = (HashSet::new(), HashSet::new());
+        let (mut written, mut earlier) = (HashSet::default(), HashSet::default());
         for line in &code.lines[body.clone()] {
             let Line::Instruction(one) = line else { continue };
             units.reads(code, one, &mut |unit| {
@@ -169,8 +170,8 @@ fn written_flag(one: &Instruction) -> Option<Reg> {
 /// Of what a branch jumps over, the predicates that one such comparison writes, and which behind it are guards alone, all alike; whether
 /// their opposite counts.
 fn inner_guards(body: &[Line]) -> HashMap<Reg, bool> {
-    let mut found: HashMap<Reg, Option<bool>> = HashMap::new();
-    let mut made: HashSet<Reg> = HashSet::new();
+    let mut found: HashMap<Reg, Option<bool>> = HashMap::default();
+    let mut made: HashSet<Reg> = HashSet::default();
     for line in body {
         let Line::Instruction(one) = line else { continue };
         if let Some((flag, not)) = one.guard {
@@ -192,7 +193,7 @@ fn inner_guards(body: &[Line]) -> HashMap<Reg, bool> {
 /// Lets a comparison say whether its own condition and an outer one hold; where the opposite of its result counts, whether that is so.
 fn both(one: &mut Instruction, (outer, not): (Reg, bool), negated: bool) {
     if negated && let Some(head) = one.name.strip_suffix(".AND") {
-        one.name = format!("{head}.OR");
+        one.name = format_smolstr!("{head}.OR");
     }
     if let Some(with) = one.operands.last_mut() {
         *with = Operand::Predicate(outer, not != negated);

@@ -1,7 +1,7 @@
 //! How many registers hold values that still matter, while instructions are put in order. A register that is written again holds another
 //! value from then on, and none between the last reader of the one and the next.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// A value within the instructions.
 struct Value {
@@ -25,7 +25,7 @@ impl Lives {
     /// Of instructions that read and write some units, in front of others for which some units are live.
     pub(super) fn new(reads: &[Vec<u32>], writes: &[Vec<u32>], live: &[u64], is_general: &[bool]) -> Self {
         let mut this = Self { of: Vec::new(), reads: Vec::new(), makes: Vec::new(), before: (0, 0) };
-        let mut now: HashMap<u32, usize> = HashMap::new();
+        let mut now: HashMap<u32, usize> = HashMap::default();
         let value = |unit: u32| Value { is_general: is_general[unit as usize], outlives: false, readers: 0 };
         for (reads, writes) in reads.iter().zip(writes) {
             let mut read = Vec::new();

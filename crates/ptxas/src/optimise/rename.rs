@@ -3,7 +3,7 @@
 
 use crate::allocate::{Units, blocks};
 use crate::code::{Class, Code, Line, Operand, Reg};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Registers of more parts are mostly sums that products of matrices go on with in place.
 const WIDEST: u8 = 2;
@@ -16,7 +16,7 @@ pub(crate) fn rename(code: &mut Code) {
     let mut fresh: Vec<(Reg, Vec<usize>)> = Vec::new();
     for block in blocks(code) {
         // The lines that name the value that a register has now, the first of which writes it.
-        let mut open: HashMap<Reg, Vec<usize>> = HashMap::new();
+        let mut open: HashMap<Reg, Vec<usize>> = HashMap::default();
         for at in block.lines {
             let Line::Instruction(one) = &code.lines[at] else { continue };
             let named = || {

@@ -3,7 +3,8 @@
 use super::graph::{Flow, Loop};
 use super::slots;
 use crate::code::{Code, Instruction, Line, Operand, Reg};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use std::collections::BTreeMap;
 
 /// Special registers that stay what they are.
 const LASTING: &[&str] = &["SR_TID.X", "SR_TID.Y", "SR_TID.Z", "SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z"];
@@ -17,7 +18,7 @@ pub(crate) fn sink(code: &mut Code) {
     }
     let mut depth = vec![0_usize; flow.blocks.len()];
     loops.iter().flat_map(|it| &it.blocks).for_each(|&block| depth[block] += 1);
-    let mut named: HashMap<Reg, Named> = HashMap::new();
+    let mut named: HashMap<Reg, Named> = HashMap::default();
     for (index, block) in flow.blocks.iter().enumerate() {
         for at in block.lines.clone() {
             let Line::Instruction(one) = &code.lines[at] else { continue };

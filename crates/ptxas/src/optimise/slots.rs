@@ -1,6 +1,7 @@
 //! Where an instruction takes a constant, or a word of constant bank 0, in the place of a register.
 
 use crate::code::{Instruction, Operand};
+use smol_str::format_smolstr;
 
 /// What stands in the place of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +78,7 @@ pub(crate) fn fixed(one: &Instruction, index: usize, bits: u32) -> Option<Operan
             (value.unsigned_abs() <= 0x7fff_ffff).then(|| format!("{sign}{:#x}", value.unsigned_abs()))?
         }
     };
-    Some(Operand::Text(text))
+    Some(Operand::Text(text.into()))
 }
 
 /// A normal number as it is spelled.
@@ -142,7 +143,7 @@ pub(crate) fn swap(one: &mut Instruction) -> bool {
             let mirrored = [(".LT", ".GT"), (".LE", ".GE"), (".GT", ".LT"), (".GE", ".LE")];
             let found = mirrored.iter().find(|(from, _)| rest.starts_with(from));
             if let Some((from, to)) = found {
-                one.name = format!("{head}{to}{}", &rest[from.len()..]);
+                one.name = format_smolstr!("{head}{to}{}", &rest[from.len()..]);
             }
             found.is_some() || [".EQ.", ".NE."].iter().any(|it| rest.starts_with(it))
         }

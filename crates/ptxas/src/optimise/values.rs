@@ -12,20 +12,24 @@ use super::slots::{self, Fixed};
 use crate::allocate::{Units, dead_lines};
 use crate::code::{Code, Instruction, Line, Operand, Reg};
 use crate::schedule::is_pure;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
+use smallvec::SmallVec;
+use smol_str::SmolStr;
 use std::rc::Rc;
 
 /// A value.
 pub(crate) type Number = u32;
+/// The values of an operand's parts.
+pub(crate) type Parts = SmallVec<[Number; 4]>;
 
 /// An instruction whose results have numbers, as it read then.
 #[derive(Debug)]
 pub(crate) struct Made {
     pub(crate) line: usize,
-    pub(crate) name: String,
+    pub(crate) name: SmolStr,
     pub(crate) read: Vec<Operand>,
     /// The values of the operands' parts.
-    pub(crate) numbers: Vec<Vec<Number>>,
+    pub(crate) numbers: Vec<Parts>,
     /// How many parts it writes.
     pub(crate) written: usize,
 }
@@ -37,13 +41,6 @@ enum Known {
     Fixed(Fixed),
     /// A result of an instruction: which of the parts that it writes.
     Result(Rc<Made>, usize),
-}
-
-/// Two values as an operand's shape and numbers.
-#[derive(PartialEq, Eq, Hash)]
-struct Key {
-    name: String,
-    operands: Vec<(Vec<Number>, String)>,
 }
 
 /// Results of an instruction that was met.
@@ -68,9 +65,11 @@ pub(crate) struct Values<'a> {
     /// The stack pointer is not the same everywhere.
     moves_stack: bool,
     known: Vec<Known>,
-    holders: Vec<Vec<u32>>,
+    holders: Vec<Holders>,
     fixed: HashMap<(bool, u32), Number>,
-    table: HashMap<Key, Vec<Found>>,
+    /// By what [`Values::describe`] says of an instruction.
+    table: HashMap<Box<[u8]>, Vec<Found>>,
+    described: Vec<u8>,
     /// Carries, to the lower half of the sum that they are of.
     pub(crate) carries: HashMap<Number, Number>,
     /// Sums of 64 bits: the halves of the sum, to those of its two operands.
@@ -91,11 +90,32 @@ pub(crate) enum Stage {
 /// Units that remember a value, of those that hold it.
 const HOLDERS: usize = 6;
 
+/// The units that hold a value, the first that did first.
+#[derive(Clone, Copy, Default)]
+struct Holders {
+    units: [u32; HOLDERS],
+    count: u8,
+}
+
+impl Holders {
+    fn all(&self) -> &[u32] {
+        &self.units[..usize::from(self.count)]
+    }
+
+    fn add(&mut self, unit: u32) {
+        let count = usize::from(self.count);
+        if count < HOLDERS && !self.all().contains(&unit) {
+            self.units[count] = unit;
+            self.count += 1;
+        }
+    }
+}
+
 /// Gives numbers, lets readers read what came first, and takes out what nobody reads.
 pub(crate) fn number(code: &mut Code, flow: &Flow, stage: Stage) {
     let units = Units::new(code);
     let mut values = Values::new(code, flow, &units, stage);
-    let mut ends: HashMap<usize, HashMap<u32, Number>> = HashMap::new();
+    let mut ends: HashMap<usize, HashMap<u32, Number>> = HashMap::default();
     let mut gone: Vec<usize> = Vec::new();
     for block in flow.order() {
         values.block = block;
@@ -103,7 +123,7 @@ pub(crate) fn number(code: &mut Code, flow: &Flow, stage: Stage) {
             [before] if *before != block && stage != Stage::Within => {
                 ends.get(before).cloned().unwrap_or_default()
             }
-            _ => HashMap::new(),
+            _ => HashMap::default(),
         };
         let mut meeting = false;
         for at in flow.blocks[block].lines.clone() {
@@ -114,10 +134,9 @@ pub(crate) fn number(code: &mut Code, flow: &Flow, stage: Stage) {
                 meeting &= one.name != "ENDCOLLECTIVE";
                 continue;
             }
-            let read: Vec<u32> = one.operands[one.written..].iter().flat_map(|it| units.of(it)).collect();
-            read.into_iter().for_each(|unit| {
+            for unit in one.operands[one.written..].iter().flat_map(|it| units.of(it)) {
                 values.read(unit);
-            });
+            }
             values.improve(one);
             if stage == Stage::Fusing && super::fuse::fuse(one, at, &mut values) {
                 gone.extend(at.checked_sub(1));
@@ -161,21 +180,22 @@ impl<'a> Values<'a> {
             single: written.iter().map(|&times| times == 1).collect(),
             uses,
             global: vec![None; units.count],
-            local: HashMap::new(),
+            local: HashMap::default(),
             block: 0,
             moves_stack: code.has_routines(),
             known: Vec::new(),
             holders: Vec::new(),
-            fixed: HashMap::new(),
-            table: HashMap::new(),
-            carries: HashMap::new(),
-            sums: HashMap::new(),
+            fixed: HashMap::default(),
+            table: HashMap::default(),
+            described: Vec::new(),
+            carries: HashMap::default(),
+            sums: HashMap::default(),
         }
     }
 
     fn fresh(&mut self, known: Known) -> Number {
         self.known.push(known);
-        self.holders.push(Vec::new());
+        self.holders.push(Holders::default());
         self.known.len() as Number - 1
     }
 
@@ -198,10 +218,7 @@ impl<'a> Values<'a> {
         } else {
             self.local.insert(unit, number);
         }
-        let holders = &mut self.holders[number as usize];
-        if holders.len() < HOLDERS && !holders.contains(&unit) {
-            holders.push(unit);
-        }
+        self.holders[number as usize].add(unit);
     }
 
     /// What a unit holds here; a value of its own if nothing is known.
@@ -259,16 +276,15 @@ impl<'a> Values<'a> {
     }
 
     /// The numbers of an operand's parts, if all are known.
-    pub(crate) fn numbers(&self, operand: &Operand) -> Option<Vec<Number>> {
+    pub(crate) fn numbers(&self, operand: &Operand) -> Option<Parts> {
         self.units.of(operand).map(|unit| self.now(unit)).collect()
     }
 
     /// The only number of an operand of one part.
     pub(crate) fn of(&self, operand: &Operand) -> Option<Number> {
-        match self.numbers(operand)?.as_slice() {
-            [one] => Some(*one),
-            _ => None,
-        }
+        let mut units = self.units.of(operand);
+        let first = self.now(units.next()?)?;
+        units.next().is_none().then_some(first)
     }
 
     /// The value of a register of one part, of a constant or of a word of bank 0.
@@ -299,13 +315,13 @@ impl<'a> Values<'a> {
     /// A register that holds a value here.
     fn holder(&self, number: Number) -> Option<(Reg, u8)> {
         let held = |&&unit: &&u32| self.now(unit) == Some(number);
-        self.holders[number as usize].iter().find(held).map(|&unit| self.regs[unit as usize])
+        self.holders[number as usize].all().iter().find(held).map(|&unit| self.regs[unit as usize])
     }
 
     /// Parts of one register that hold these values, the first at a multiple of their number.
     pub(crate) fn row(&self, numbers: &[Number]) -> Option<(Reg, u8)> {
         let width = numbers.len() as u8;
-        self.holders[*numbers.first()? as usize].iter().map(|&unit| self.regs[unit as usize]).find(
+        self.holders[*numbers.first()? as usize].all().iter().map(|&unit| self.regs[unit as usize]).find(
             |&(reg, first)| {
                 let start = self.units.first[reg.0 as usize] + u32::from(first);
                 let end = self.units.first.get(reg.0 as usize + 1).map_or(self.units.count as u32, |&it| it);
@@ -402,8 +418,8 @@ impl<'a> Values<'a> {
 
     /// What an instruction writes gets values of which nothing is known.
     fn write_anew(&mut self, one: &Instruction) {
-        let units: Vec<u32> = one.operands[..one.written].iter().flat_map(|it| self.units.of(it)).collect();
-        for unit in units {
+        let units = self.units;
+        for unit in one.operands[..one.written].iter().flat_map(|it| units.of(it)) {
             let number = self.fresh(Known::Nothing);
             self.set(unit, number);
         }
@@ -416,7 +432,7 @@ impl<'a> Values<'a> {
             || !is_pure(one)
             || one.operands[..one.written].iter().any(hidden)
             || one.operands.iter().any(Operand::is_hardware)
-            || self.moves_stack && one.operands.contains(&Operand::Text("R1".to_owned()))
+            || self.moves_stack && one.operands.contains(&Operand::Text("R1".into()))
         {
             return self.write_anew(one);
         }
@@ -427,26 +443,13 @@ impl<'a> Values<'a> {
             }
             return;
         }
-        let read: Vec<Operand> = one.operands[one.written..].to_vec();
-        let numbers: Vec<Vec<Number>> =
+        let read = &one.operands[one.written..];
+        let numbers: Vec<Parts> =
             read.iter().map(|it| self.units.of(it).map(|unit| self.read(unit)).collect()).collect();
-        let shape = |it: &Operand| match it {
-            Operand::General { width, before, after, .. } => format!("{before}R{width}{after}"),
-            Operand::Predicate(_, not) => if *not { "!P" } else { "P" }.to_owned(),
-            Operand::Address { before, width, beside, offset, .. } => {
-                format!("{before}[{width}{beside}{offset}]")
-            }
-            Operand::Target(label) => format!("{label:?}"),
-            Operand::Text(text) => text.clone(),
-        };
-        let operands = numbers.iter().cloned().zip(read.iter().map(shape)).collect();
-        let texts: Vec<&str> = one.operands[..one.written]
-            .iter()
-            .map(|it| if let Operand::Text(text) = it { text.as_str() } else { "" })
-            .collect();
-        let key = Key { name: format!("{} {} {}", one.name, written.len(), texts.join(",")), operands };
+        let mut key = std::mem::take(&mut self.described);
+        describe(one, written.len(), &numbers, &mut key);
         let predicates = one.operands[..one.written].iter().any(|it| matches!(it, Operand::Predicate(..)));
-        let shared = self.table.get(&key).filter(|_| self.stage != Stage::Within);
+        let shared = self.table.get(key.as_slice()).filter(|_| self.stage != Stage::Within);
         let earlier = shared.into_iter().flatten().rev().find(|found| {
             let near = if predicates {
                 found.block == self.block
@@ -459,16 +462,23 @@ impl<'a> Values<'a> {
             let results: Vec<Number> = found.results.iter().map(|&(_, number)| number).collect();
             written.into_iter().zip(results).for_each(|(unit, number)| self.set(unit, number));
         } else {
-            let made =
-                Rc::new(Made { line: at, name: one.name.clone(), read, numbers, written: written.len() });
+            let (name, read) = (one.name.clone(), read.to_vec());
+            let made = Rc::new(Made { line: at, name, read, numbers, written: written.len() });
             let mut results = Vec::new();
             for (index, &unit) in written.iter().enumerate() {
                 let number = self.fresh(Known::Result(Rc::clone(&made), index));
                 self.set(unit, number);
                 results.push((unit, number));
             }
-            self.table.entry(key).or_default().push(Found { block: self.block, results });
+            let found = Found { block: self.block, results };
+            match self.table.get_mut(key.as_slice()) {
+                Some(known) => known.push(found),
+                None => {
+                    self.table.insert(key.as_slice().into(), vec![found]);
+                }
+            }
         }
+        self.described = key;
         super::fuse::remember_sum(one, self);
     }
 
@@ -495,6 +505,46 @@ impl<'a> Values<'a> {
             }
             _ => None,
         }
+    }
+}
+
+/// Writes what instructions have in common that compute the same, if what they read has these numbers: every part ends with what stands
+/// in no name, so that no two are written alike.
+fn describe(one: &Instruction, written: usize, numbers: &[Parts], out: &mut Vec<u8>) {
+    fn text(out: &mut Vec<u8>, text: &str) {
+        out.extend(text.as_bytes());
+        out.push(0);
+    }
+    out.clear();
+    text(out, &one.name);
+    out.push(written as u8);
+    for operand in &one.operands[..one.written] {
+        text(out, if let Operand::Text(name) = operand { name } else { "" });
+    }
+    for (operand, numbers) in one.operands[one.written..].iter().zip(numbers) {
+        match operand {
+            Operand::General { width, before, after, .. } => {
+                out.extend([1, *width]);
+                text(out, before);
+                text(out, after);
+            }
+            Operand::Predicate(_, not) => out.extend([2, u8::from(*not)]),
+            Operand::Address { before, width, beside, offset, .. } => {
+                out.extend([3, *width]);
+                text(out, before);
+                text(out, beside);
+                out.extend(offset.to_le_bytes());
+            }
+            Operand::Target(label) => {
+                out.push(4);
+                out.extend(label.0.to_le_bytes());
+            }
+            Operand::Text(name) => {
+                out.push(5);
+                text(out, name);
+            }
+        }
+        numbers.iter().for_each(|number| out.extend(number.to_le_bytes()));
     }
 }
 

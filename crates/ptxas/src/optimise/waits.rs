@@ -1,8 +1,9 @@
 //! Which loops of a kernel wait for what other threads do.
 
+use crate::bodies::Bodies;
 use ir::{Cfg, Converged, Function, LaneOrder, Liveness, Ssa, progress::Progress};
-use ptx::module::{FuncId, Module};
-use std::collections::HashSet;
+use ptx::module::FuncId;
+use rustc_hash::FxHashSet as HashSet;
 
 /// Loops that may end by what another thread writes meanwhile. A lane of such a kernel must not be held up by one that comes later, and
 /// others get their turn in each round of these.
@@ -33,13 +34,13 @@ impl Waits {
 }
 
 /// Where the kernel, or what it calls, may wait.
-pub(crate) fn waits(module: &Module, kernel: FuncId) -> Waits {
-    let mut found = HashSet::new();
-    let mut seen = HashSet::from([kernel]);
+pub(crate) fn waits(bodies: &Bodies<'_>, kernel: FuncId) -> Waits {
+    let mut found = HashSet::default();
+    let mut seen = HashSet::from_iter([kernel]);
     let mut pending = vec![kernel];
     while let Some(id) = pending.pop() {
         // Of what is not in the module nothing is known.
-        let Some(function) = Function::lower(module, id) else { return Waits::Anywhere };
+        let Some(function) = bodies.of(id) else { return Waits::Anywhere };
         let calls = |op: &ir::Op| matches!(op, ir::Op::CallIndirect(_));
         if function.instructions.iter().flatten().any(|it| calls(&it.op)) {
             return Waits::Anywhere;
@@ -54,6 +55,11 @@ pub(crate) fn waits(module: &Module, kernel: FuncId) -> Waits {
 /// The first instructions of a function's loops that wait; none if it is too tangled.
 fn headers(function: &Function<'_>) -> Option<Vec<u32>> {
     let cfg = Cfg::new(function);
+    // Without a way back there is no loop.
+    let goes_back = |(at, block): (usize, &ir::Block)| block.successors.iter().any(|next| next.index() <= at);
+    if !cfg.blocks.iter().enumerate().any(goes_back) {
+        return Some(Vec::new());
+    }
     let liveness = Liveness::new(function, &cfg);
     let ssa = Ssa::new(function, cfg, &liveness).ok()?;
     let facts = Converged::new(&ssa, LaneOrder::Unknown);

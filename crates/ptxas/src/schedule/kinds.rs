@@ -3,34 +3,54 @@
 use super::{head, name};
 use crate::code::{Instruction, Operand};
 
-/// The integer pipe. Comparisons and moves belong to it.
-const INTEGER: &[&str] = &[
-    "IADD3", "LOP3", "SHF", "MOV", "SEL", "VIMNMX", "PRMT", "LEA", "IABS", "SGXT", "FMNMX", "FSEL", "ISETP",
-    "FSETP", "HSETP2", "PLOP3", "I2FP",
-];
-/// The pipe of products and floats.
-const PRODUCTS: &[&str] = &["IMAD", "IDP", "FADD", "FMUL", "FFMA", "VIADD"];
-/// Pairs of halves, and what packs them.
-const HALVES: &[&str] = &["HADD2", "HMUL2", "HFMA2", "F2FP"];
-/// Of 64-bit floats.
-const DOUBLES: &[&str] = &["DADD", "DMUL", "DFMA", "DSETP"];
-/// Variable, with a result that depends on registers alone.
-const UNITS: &[&str] =
-    &["DMMA", "LDC", "MUFU", "POPC", "FLO", "BREV", "I2F", "F2I", "F2F", "FRND", "FCHK", "S2R"];
-const LOADS: &[&str] = &["LDG", "LD", "LDS", "LDL", "LDSM"];
-const ATOMICS: &[&str] = &["ATOM", "ATOMG", "ATOMS", "RED", "REDG"];
-const STORES: &[&str] = &["STG", "ST", "STS", "STL"];
-/// What a lane is given by another one. Where lanes meet for it, what they wait for in front and behind keeps its place.
-const SHUFFLE: &str = "SHFL";
-/// Copies by threads, and objects in shared memory. They keep their order among all others.
-const ASIDE: &[&str] = &["LDGSTS", "SYNCS"];
-/// They hold the first scoreboard until the copies before them are done.
-const GROUPS: &[&str] = &["LDGDEPBAR", "UTMACMDFLUSH"];
+/// What a mnemonic is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Computed by a pipe. Comparisons and moves belong to the integer pipe; pairs of halves, and what packs them, have one of their own.
+    Pipe(Pipe),
+    /// A product of matrices.
+    Matrices,
+    /// Variable, with a result that depends on registers alone.
+    Unit,
+    Load,
+    Atomic,
+    Store,
+    /// What a lane is given by another one. Where lanes meet for it, what they wait for in front and behind keeps its place.
+    Shuffle,
+    /// Copies by threads, and objects in shared memory. They keep their order among all others.
+    Aside,
+    /// They hold the first scoreboard until the copies before them are done.
+    Group,
+    /// They read no register and write none: lanes of a warp, or warps, wait for one another.
+    Meeting,
+    Other,
+}
+
+impl Kind {
+    fn of(head: &str) -> Self {
+        match head {
+            "IADD3" | "LOP3" | "SHF" | "MOV" | "SEL" | "VIMNMX" | "PRMT" | "LEA" | "IABS" | "SGXT"
+            | "FMNMX" | "FSEL" | "ISETP" | "FSETP" | "HSETP2" | "PLOP3" | "I2FP" => Self::Pipe(Pipe::Integer),
+            "IMAD" | "IDP" | "FADD" | "FMUL" | "FFMA" | "VIADD" => Self::Pipe(Pipe::Products),
+            "HADD2" | "HMUL2" | "HFMA2" | "F2FP" => Self::Pipe(Pipe::Halves),
+            "DADD" | "DMUL" | "DFMA" | "DSETP" => Self::Pipe(Pipe::Doubles),
+            "HMMA" | "IMMA" | "BMMA" => Self::Matrices,
+            "DMMA" | "LDC" | "MUFU" | "POPC" | "FLO" | "BREV" | "I2F" | "F2I" | "F2F" | "FRND" | "FCHK"
+            | "S2R" => Self::Unit,
+            "LDG" | "LD" | "LDS" | "LDL" | "LDSM" => Self::Load,
+            "ATOM" | "ATOMG" | "ATOMS" | "RED" | "REDG" => Self::Atomic,
+            "STG" | "ST" | "STS" | "STL" => Self::Store,
+            "SHFL" => Self::Shuffle,
+            "LDGSTS" | "SYNCS" => Self::Aside,
+            "LDGDEPBAR" | "UTMACMDFLUSH" => Self::Group,
+            "WARPSYNC" | "BAR" | "YIELD" | "NOP" | "BSSY" | "BSYNC" | "DEPBAR" => Self::Meeting,
+            _ => Self::Other,
+        }
+    }
+}
+
 /// An access to shared memory that nobody carries out, as ptxas has it in front of copies.
 pub(crate) const NOBODYS_LOAD: &str = "@!PT LDS";
-/// They read no register and write none: lanes of a warp, or warps, wait for one another.
-const MEETINGS: &[&str] = &["WARPSYNC", "BAR", "YIELD", "NOP", "BSSY", "BSYNC", "DEPBAR"];
-
 /// Which instructions forward results to one another sooner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pipe {
@@ -74,45 +94,48 @@ pub(crate) enum Latency {
 
 pub(crate) fn latency(one: &Instruction) -> Latency {
     let uniform = |operand: &Operand| match operand {
-        Operand::Text(text) => text.contains("UR") && text != "URZ" || text.contains("UP"),
+        Operand::Text(text) if text.bytes().any(|letter| letter == b'U') => {
+            text.contains("UR") && text != "URZ" || text.contains("UP")
+        }
         _ => false,
     };
     // What the text alone names is not followed.
-    let hidden = |operand: &Operand| matches!(operand, Operand::Text(text) if !["RZ", "PT", "!PT", "URZ"].contains(&text.as_str()));
+    let hidden = |operand: &Operand| matches!(operand, Operand::Text(text) if !matches!(text.as_str(), "RZ" | "PT" | "!PT" | "URZ"));
     let head = head(&one.name);
     match head {
-        "BRA" if name(&one.name) == "BRA" => Latency::Branch,
-        "EXIT" => Latency::Branch,
-        "R2UR" if one.written == 1 => Latency::Uniform,
-        "WARPGROUP" => Latency::Products,
-        _ if head.ends_with("GMMA") => Latency::Product,
-        _ if GROUPS.contains(&head) => Latency::Group,
-        _ if one.name == NOBODYS_LOAD => Latency::Fixed(Pipe::Integer),
-        _ if one.operands.iter().any(uniform) || one.operands[..one.written].iter().any(hidden) => {
-            Latency::Serial
-        }
-        _ if name(&one.name).starts_with("IMAD.WIDE") => Latency::Fixed(Pipe::Wide),
-        _ if INTEGER.contains(&head) => Latency::Fixed(Pipe::Integer),
-        _ if PRODUCTS.contains(&head) => Latency::Fixed(Pipe::Products),
-        _ if HALVES.contains(&head) => Latency::Fixed(Pipe::Halves),
-        _ if DOUBLES.contains(&head) => Latency::Fixed(Pipe::Doubles),
-        "HMMA" | "IMMA" | "BMMA" => {
+        "BRA" if name(&one.name) == "BRA" => return Latency::Branch,
+        "EXIT" => return Latency::Branch,
+        "R2UR" if one.written == 1 => return Latency::Uniform,
+        "WARPGROUP" => return Latency::Products,
+        _ if head.ends_with("GMMA") => return Latency::Product,
+        _ if one.name == NOBODYS_LOAD => return Latency::Fixed(Pipe::Integer),
+        _ => {}
+    }
+    let kind = Kind::of(head);
+    if kind == Kind::Group {
+        return Latency::Group;
+    }
+    if one.operands.iter().any(uniform) || one.operands[..one.written].iter().any(hidden) {
+        return Latency::Serial;
+    }
+    match kind {
+        Kind::Pipe(Pipe::Products) if name(&one.name).starts_with("IMAD.WIDE") => Latency::Fixed(Pipe::Wide),
+        Kind::Pipe(pipe) => Latency::Fixed(pipe),
+        Kind::Matrices => {
             product(one).map_or(Latency::Serial, |cycles| Latency::Fixed(Pipe::Matrices(cycles)))
         }
-        SHUFFLE => Latency::Variable { result: true },
-        _ if [UNITS, LOADS].iter().any(|list| list.contains(&head)) => Latency::Variable { result: true },
-        _ if ATOMICS.contains(&head) || ASIDE.contains(&head) => {
+        Kind::Shuffle | Kind::Unit | Kind::Load => Latency::Variable { result: true },
+        Kind::Atomic | Kind::Aside => {
             let result = one.operands[..one.written].iter().any(|it| it.register().is_some());
             Latency::Variable { result }
         }
-        _ if STORES.contains(&head) => Latency::Variable { result: false },
-        _ if MEETINGS.contains(&head)
-            && one.operands.iter().all(|it| it.register().is_none())
-            && !one.name.contains("COLLECTIVE") =>
+        Kind::Store => Latency::Variable { result: false },
+        Kind::Meeting
+            if one.operands.iter().all(|it| it.register().is_none()) && !one.name.contains("COLLECTIVE") =>
         {
             Latency::Meeting
         }
-        _ => Latency::Serial,
+        Kind::Meeting | Kind::Group | Kind::Other => Latency::Serial,
     }
 }
 
@@ -131,7 +154,7 @@ pub(crate) fn is_pure(one: &Instruction) -> bool {
     one.written > 0
         && match latency(one) {
             Latency::Fixed(_) => true,
-            Latency::Variable { .. } => UNITS.contains(&head(&one.name)),
+            Latency::Variable { .. } => Kind::of(head(&one.name)) == Kind::Unit,
             Latency::Branch
             | Latency::Meeting
             | Latency::Uniform
@@ -149,14 +172,16 @@ pub(crate) struct Weight(pub(crate) u32);
 /// That of an instruction that may change places with others; none if it may not.
 pub(crate) fn weight(one: &Instruction) -> Option<Weight> {
     let head = head(&one.name);
-    if ASIDE.contains(&head) || one.name == NOBODYS_LOAD {
+    if Kind::of(head) == Kind::Aside || one.name == NOBODYS_LOAD {
         return None;
     }
     let cycles = match latency(one) {
         Latency::Fixed(Pipe::Doubles) => 8,
         Latency::Fixed(Pipe::Matrices(cycles)) => cycles.into(),
         Latency::Fixed(_) => 5,
-        Latency::Variable { .. } if one.name.contains(".STRONG") || ATOMICS.contains(&head) => return None,
+        Latency::Variable { .. } if one.name.contains(".STRONG") || Kind::of(head) == Kind::Atomic => {
+            return None;
+        }
         Latency::Variable { result: false } => 1,
         Latency::Variable { result: true } => match head {
             "LDG" | "LD" | "LDL" => 200,

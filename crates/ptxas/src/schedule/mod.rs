@@ -7,6 +7,7 @@ mod serial;
 
 use crate::allocate::Allocation;
 use crate::code::{Code, Line};
+use smol_str::SmolStr;
 
 pub(crate) use kinds::{Latency, NOBODYS_LOAD, Pipe, Weight, guard_cycles, is_pure, latency, weight};
 
@@ -24,9 +25,9 @@ pub enum Level {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Issue {
     /// The control code in cuasm's spelling; of a label nothing.
-    pub(crate) control: String,
+    pub(crate) control: SmolStr,
     /// That of a `NOP` behind the line, which waits for what no stall count is long enough for.
-    pub(crate) pause: Option<String>,
+    pub(crate) pause: Option<SmolStr>,
 }
 
 /// When each line is issued.
@@ -45,10 +46,10 @@ pub(crate) fn issues(level: Level, code: &Code, allocation: &Allocation) -> Vec<
 
 /// A mnemonic with its modifiers, without the bits that no text shows.
 fn name(name: &str) -> &str {
-    name.split(' ').next().unwrap_or(name)
+    &name[..name.bytes().position(|it| it == b' ').unwrap_or(name.len())]
 }
 
 /// The mnemonic alone.
 fn head(name: &str) -> &str {
-    name.split(['.', ' ']).next().unwrap_or(name)
+    &name[..name.bytes().position(|it| it == b'.' || it == b' ').unwrap_or(name.len())]
 }

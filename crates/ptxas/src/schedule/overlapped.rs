@@ -19,7 +19,8 @@ use super::{Issue, name, serial};
 use crate::allocate::{Allocation, Block, Units, blocks, live_out, operand_units};
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg};
 use crate::products::ARRIVE;
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap as HashMap;
+use smol_str::{SmolStr, format_smolstr};
 
 /// Cycles until a result is read in the pipe that made it, and in another.
 const NEAR_CYCLES: u64 = 4;
@@ -54,12 +55,36 @@ type Unit = u32;
 const PREDICATES: Unit = 256;
 const UNIFORM: Unit = 512;
 
+/// Some of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Set([u64; UNIFORM as usize / 64 + 1]);
+
+impl Set {
+    fn contains(&self, unit: Unit) -> bool {
+        self.0[unit as usize / 64] >> (unit % 64) & 1 == 1
+    }
+
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(own, more)| *own |= more);
+    }
+}
+
+impl<'a> Extend<&'a Unit> for Set {
+    fn extend<T: IntoIterator<Item = &'a Unit>>(&mut self, units: T) {
+        units.into_iter().for_each(|unit| self.0[*unit as usize / 64] |= 1 << (unit % 64));
+    }
+}
+
 /// What a scoreboard guards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Board {
-    results: BTreeSet<Unit>,
+    results: Set,
     /// Operands that are still to be read.
-    operands: BTreeSet<Unit>,
+    operands: Set,
 }
 
 impl Board {
@@ -82,8 +107,8 @@ impl Boards {
         let before = self.clone();
         self.all |= other.all;
         for (own, more) in self.boards.iter_mut().zip(&other.boards) {
-            own.results.extend(&more.results);
-            own.operands.extend(&more.operands);
+            own.results.join(&more.results);
+            own.operands.join(&more.operands);
         }
         *self != before
     }
@@ -105,8 +130,8 @@ impl Boards {
         let mut mask = std::mem::take(&mut self.all);
         for (board, guarded) in self.boards.iter_mut().enumerate() {
             let touched =
-                writes.iter().any(|it| guarded.results.contains(it) || guarded.operands.contains(it))
-                    || reads.iter().any(|it| guarded.results.contains(it));
+                writes.iter().any(|&it| guarded.results.contains(it) || guarded.operands.contains(it))
+                    || reads.iter().any(|&it| guarded.results.contains(it));
             if touched {
                 mask |= 1 << board;
             }
@@ -160,14 +185,19 @@ impl Control {
         Issue { control: self.text(), pause: (pause > 0).then(|| idle.text()) }
     }
 
-    fn text(self) -> String {
-        let boards: String = (0..BOARDS)
-            .map(|board| if self.waits >> board & 1 == 1 { (b'0' + board as u8) as char } else { '-' })
-            .collect();
-        let board = |board: Option<usize>| board.map_or("-".to_owned(), |board| board.to_string());
+    fn text(self) -> SmolStr {
+        let mut text = *b"[B------:R-:W-:-:S00]";
+        for board in (0..BOARDS).filter(|board| self.waits >> board & 1 == 1) {
+            text[2 + board] = b'0' + board as u8;
+        }
+        for (place, board) in [(10, self.operands), (13, self.results)] {
+            text[place] = board.map_or(b'-', |board| b'0' + board as u8);
+        }
         // A long stall needs the bit for it to be 0.
-        let long = if self.stall > 11 { "Y" } else { "-" };
-        format!("[B{boards}:R{}:W{}:{long}:S{:02}]", board(self.operands), board(self.results), self.stall)
+        text[15] = if self.stall > 11 { b'Y' } else { b'-' };
+        text[18] += (self.stall / 10) as u8;
+        text[19] += (self.stall % 10) as u8;
+        text.iter().map(|&letter| char::from(letter)).collect()
     }
 }
 
@@ -180,8 +210,10 @@ pub(super) fn issues(code: &Code, allocation: &Allocation) -> Vec<Issue> {
     let writer = Writer { code, allocation, first: usize::from(counts) };
     let blocks = blocks(code);
     let units = Units::new(code);
-    let live: Vec<BTreeSet<Unit>> = if units.count.div_ceil(64) * blocks.len() > crate::allocate::MOST_WORDS {
-        vec![(0..264).collect(); blocks.len()]
+    let mut everything = Set::default();
+    everything.extend(&(0..264).collect::<Vec<Unit>>());
+    let live: Vec<Set> = if units.count.div_ceil(64) * blocks.len() > crate::allocate::MOST_WORDS {
+        vec![everything; blocks.len()]
     } else {
         live_out(code, &units, &blocks).iter().map(|set| writer.live(&units, set)).collect()
     };
@@ -232,7 +264,7 @@ impl Writer<'_> {
         0x3f & !((1 << self.first) - 1)
     }
 
-    fn serial_control(&self, one: &Instruction) -> String {
+    fn serial_control(&self, one: &Instruction) -> SmolStr {
         let text = serial::control(name(&one.name));
         let waits = match (text.starts_with("[B------"), self.first) {
             (true, _) => "[B------",
@@ -241,23 +273,29 @@ impl Writer<'_> {
         };
         let rest = &text[8..];
         if self.first == 0 {
-            format!("{waits}{rest}")
+            format_smolstr!("{waits}{rest}")
         } else {
-            format!("{waits}{}", rest.replace("W0", "W2"))
+            format_smolstr!("{waits}{}", rest.replace("W0", "W2"))
         }
     }
 
+    fn each(&self, operands: &[Operand]) -> impl Iterator<Item = Unit> {
+        operands.iter().flat_map(operand_units).map(|it| self.unit(it))
+    }
+
     fn units(&self, operands: &[Operand]) -> Vec<Unit> {
-        operands.iter().flat_map(operand_units).map(|it| self.unit(it)).collect()
+        self.each(operands).collect()
     }
 
     /// The hardware registers of a set of parts.
-    fn live(&self, units: &Units, set: &[u64]) -> BTreeSet<Unit> {
-        let mut found = BTreeSet::new();
+    fn live(&self, units: &Units, set: &[u64]) -> Set {
+        let mut found = Set::default();
         for (index, &first) in units.first.iter().enumerate() {
             let end = units.first.get(index + 1).map_or(units.count as u32, |&next| next);
             let alive = (first..end).filter(|unit| set[*unit as usize / 64] >> (unit % 64) & 1 == 1);
-            found.extend(alive.map(|unit| self.unit((Reg(index as u32), (unit - first) as u8))));
+            for unit in alive {
+                found.extend([&self.unit((Reg(index as u32), (unit - first) as u8))]);
+            }
         }
         found
     }
@@ -267,12 +305,10 @@ impl Writer<'_> {
     fn is_overwritten(&self, lines: std::ops::Range<usize>, operands: &[Unit], results: &[Unit]) -> bool {
         for line in &self.code.lines[lines] {
             let Line::Instruction(one) = line else { continue };
-            let named = self.units(&one.operands);
-            if named.iter().any(|unit| results.contains(unit)) {
+            if self.each(&one.operands).any(|unit| results.contains(&unit)) {
                 return false;
             }
-            let written = self.units(&one.operands[..one.written]);
-            if written.iter().any(|unit| operands.contains(unit)) {
+            if self.each(&one.operands[..one.written]).any(|unit| operands.contains(&unit)) {
                 return true;
             }
         }
@@ -280,11 +316,11 @@ impl Writer<'_> {
     }
 
     /// Writes a block's control codes, and says what scoreboards guard behind it.
-    fn block(&self, block: &Block, mut boards: Boards, live: &BTreeSet<Unit>, out: &mut [Issue]) -> Boards {
-        let mut coming: HashMap<Unit, Coming> = HashMap::new();
+    fn block(&self, block: &Block, mut boards: Boards, live: &Set, out: &mut [Issue]) -> Boards {
+        let mut coming: HashMap<Unit, Coming> = HashMap::default();
         let mut product = Product { at: 0, reads: Vec::new() };
         let awaited = |coming: &HashMap<Unit, Coming>, product: &Product| {
-            let read = coming.iter().filter(|(unit, _)| live.contains(unit) || **unit == UNIFORM);
+            let read = coming.iter().filter(|(unit, _)| live.contains(**unit) || **unit == UNIFORM);
             read.map(|(_, it)| it.guard).fold(product.at + PRODUCT_READS, u64::max)
         };
         // As if no product had been just before.

@@ -74,10 +74,7 @@ pub(super) const WITHOUT_RESULT: &[&str] = &[
 /// When an instruction is issued. A product of matrices takes longer than one stall can say.
 pub(super) fn issue(one: &Instruction) -> Issue {
     let is_product = matches!(latency(one), Latency::Fixed(Pipe::Matrices(_)));
-    Issue {
-        control: control(name(&one.name)).to_owned(),
-        pause: is_product.then(|| control("NOP").to_owned()),
-    }
+    Issue { control: control(name(&one.name)).into(), pause: is_product.then(|| control("NOP").into()) }
 }
 
 /// The control code of an instruction.

@@ -11,8 +11,9 @@ use ir::Op;
 use ir::instruction as i;
 use ir::operand::{Address, Lookup, Space, Value};
 use ptx::types::{ScalarType, TypeKind};
+use smol_str::SmolStr;
 
-fn text(text: impl Into<String>) -> Operand {
+fn text(text: impl Into<SmolStr>) -> Operand {
     Operand::Text(text.into())
 }
 

@@ -90,7 +90,7 @@ impl Select<'_> {
                     let both = self.wide_address_of(&place)?;
                     let halves = [(8, Operand::part(both, 0)), (9, Operand::part(both, 1))];
                     self.for_each_lane(&halves, |this| {
-                        let at = vec![Operand::Text("[UR8]".to_owned())];
+                        let at = vec![Operand::Text("[UR8]".into())];
                         this.code.push(None, "UTMACCTL.IV", vec![], at);
                     });
                 } else {

@@ -2,14 +2,15 @@
 //! is the caller's variable. The address of a function is its number in the module, and a call through a register goes through those that it may be.
 
 use super::special::function_number;
-use super::{DEPTH, Done, Function, MOST_INLINED, Select, routine};
+use super::{DEPTH, Done, Function, MOST_INLINED, Select};
+use crate::bodies::allocates;
 use crate::code::{Label, Operand};
 use ir::Op;
 use ir::instruction as i;
 use ir::operand::{Argument, Callees, Def, Value};
 use ptx::module::{FuncId, FunctionKind, Module, Param, Symbol, Table};
 use ptx::types::ScalarType;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
 impl Select<'_> {
@@ -129,7 +130,7 @@ impl Select<'_> {
         if !self.takes(function, arguments.len()) || results.len() != declaration.returns.len() {
             return Err("with another number of arguments than it takes".to_owned());
         }
-        let Some(callee) = ir::Function::lower(self.module, function) else {
+        let Some(callee) = self.bodies.of(function) else {
             return self.behind_guard(|this| this.call_extern(function, arguments, results));
         };
         let (skip, end) = (self.code.label(), self.code.label());
@@ -146,9 +147,9 @@ impl Select<'_> {
         // What the callee takes from the stack it gives back.
         let top = self
             .top
-            .filter(|_| routine::allocates(&callee))
+            .filter(|_| allocates(&callee))
             .map(|top| (top, self.one("MOV", vec![Operand::low(top)])));
-        let mut locals = HashMap::new();
+        let mut locals = HashMap::default();
         let mut given = Vec::new();
         let params = &declaration.params[..arguments.len()];
         for (argument, param) in
@@ -163,7 +164,7 @@ impl Select<'_> {
             }
         }
         let registers = callee.body.registers.clone();
-        let inner = Function::new(Rc::new(callee), locals, Some(end));
+        let inner = Function::new(callee, locals, Some(end));
         let taken = given.len().saturating_sub(results.len());
         let mut values = Vec::new();
         for (value, theirs) in &given[..taken] {

@@ -209,7 +209,7 @@ impl Select<'_> {
             (Bf16, Bf16, Some(rnd)) => self.one(format!("FRND.BF16{rnd}"), vec![a]),
             (F32, F64, None) if op.ftz => {
                 // With a NaN of its own, as in all arithmetic that flushes.
-                let flushed = self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), a]);
+                let flushed = self.one("FADD.FTZ", vec![Operand::Text("-RZ".into()), a]);
                 self.pair("F2F.F64.F32", vec![Operand::low(flushed)])
             }
             (F32, F64, None) => self.pair("F2F.F64.F32", vec![a]),
@@ -222,13 +222,13 @@ impl Select<'_> {
                 self.one(name, vec![Operand::zero(), a])
             }
             (F16, F32, None) => {
-                self.one("HADD2.F32", vec![Operand::Text("-RZ".to_owned()), a.suffixed(".H0_H0")])
+                self.one("HADD2.F32", vec![Operand::Text("-RZ".into()), a.suffixed(".H0_H0")])
             }
             (Bf16, F32, None) => {
                 let copied = self.one("SHF.L.U32", vec![a, Operand::number(16), Operand::zero()]);
                 match op.ftz {
                     false => copied,
-                    true => self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), Operand::low(copied)]),
+                    true => self.one("FADD.FTZ", vec![Operand::Text("-RZ".into()), Operand::low(copied)]),
                 }
             }
             (F16 | Bf16, F64, None) => self.pair(format!("F2F.F64.{}", half_format(op.atype)), vec![a]),
@@ -236,12 +236,14 @@ impl Select<'_> {
                 let from = if op.atype == F64 { "F64" } else { half_format(op.atype) };
                 self.one(format!("F2F.{}.{from}{directed}", half_format(op.dtype)), vec![a])
             }
-            (F32, F32, None) => self.one(format!("FADD{ftz}"), vec![Operand::Text("-RZ".to_owned()), a]),
+            (F32, F32, None) if op.ftz => self.one("FADD.FTZ", vec![Operand::Text("-RZ".into()), a]),
+            // A NaN stays what it is.
+            (F32, F32, None) => self.one("MOV", vec![a]),
             _ => return Err("between these types, or so rounded".to_owned()),
         };
         let result = match (op.sat, op.dtype) {
             (false, _) => result,
-            (true, F32) => self.one("FADD.SAT", vec![Operand::Text("-RZ".to_owned()), Operand::low(result)]),
+            (true, F32) => self.one("FADD.SAT", vec![Operand::Text("-RZ".into()), Operand::low(result)]),
             (true, _) => return Err("with .sat to this type".to_owned()),
         };
         self.set(op.d, result);
@@ -288,7 +290,7 @@ impl Select<'_> {
             }
             (F16x2, E4m3x2 | E5m2x2) => {
                 // A half is a single float exactly.
-                let minus_zero = || Operand::Text("-RZ".to_owned());
+                let minus_zero = || Operand::Text("-RZ".into());
                 let high = self.one("HADD2.F32", vec![minus_zero(), a.clone().suffixed(".H1_H1")]);
                 let low = self.one("HADD2.F32", vec![minus_zero(), a.suffixed(".H0_H0")]);
                 self.bytes(op.dtype, op.relu, Operand::low(high), Operand::low(low))

@@ -368,7 +368,7 @@ impl Select<'_> {
     }
 
     /// `a / b` of 32 bits for operands that are neither zero nor infinite nor NaN.
-    pub(super) fn quotient_rounded(&mut self, x: Reg, y: Reg, rnd: &str) -> Result<Reg, Refusal> {
+    pub(super) fn quotient_rounded(&mut self, x: Reg, y: Reg, ftz: &str, rnd: &str) -> Result<Reg, Refusal> {
         let magnitude = |this: &mut Self, value: Reg| {
             let high = this.lop(Operand::part(value, 1), Operand::number(!SIGN), 0xc0);
             this.join(Operand::part(value, 0), Operand::low(high))
@@ -378,7 +378,7 @@ impl Select<'_> {
         let signs = self.lop(Operand::part(x, 1), Operand::part(y, 1), 0x3c);
         let sign = self.lop(Operand::low(signs), Operand::number(SIGN), 0xc0);
         let odd = self.rounded_to_odd(&cut, Operand::low(sign));
-        Ok(self.one(format!("F2F.F32.F64{rnd}"), vec![double(odd)]))
+        Ok(self.one(format!("F2F{ftz}.F32.F64{rnd}"), vec![double(odd)]))
     }
 
     /// The root of 32 bits of a positive finite number.

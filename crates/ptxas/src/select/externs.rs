@@ -9,6 +9,7 @@ use crate::code::{Class, Operand};
 use ir::operand::{Argument, Def, Value};
 use ptx::module::{FuncId, Param};
 use ptx::types::ScalarType;
+use smol_str::format_smolstr;
 
 /// The functions that the driver provides, as far as ptxas knows.
 const PROVIDED: [&str; 5] = ["vprintf", "malloc", "free", "__assertfail", "cudaGraphSetConditional"];
@@ -47,10 +48,12 @@ impl Select<'_> {
             return Err("with so many arguments".to_owned());
         }
         let moved = self.top.map(|top| {
-            let below = self
-                .one("IADD3", vec![Operand::low(top), Operand::Text(format!("-{KEPT:#x}")), Operand::zero()]);
+            let below = self.one(
+                "IADD3",
+                vec![Operand::low(top), Operand::Text(format_smolstr!("-{KEPT:#x}")), Operand::zero()],
+            );
             let to = Operand::Address { before: "", reg: below, width: 1, beside: "", offset: 0 };
-            self.code.push(None, "STL", vec![], vec![to, Operand::Text("R1".to_owned())]);
+            self.code.push(None, "STL", vec![], vec![to, Operand::Text("R1".into())]);
             let at = self.room(1);
             self.code.push(None, "STL", vec![], vec![Operand::in_frame(at as i64), Operand::low(below)]);
             at
@@ -60,10 +63,10 @@ impl Select<'_> {
         };
         loaded.iter().for_each(|&(register, at)| load(Operand::hardware(register), at));
         if let Some(at) = moved {
-            load(Operand::Text("R1".to_owned()), at);
+            load(Operand::Text("R1".into()), at);
         }
         for (register, half) in [(FUNCTION, "lo"), (FUNCTION + 1, "hi")] {
-            let address = Operand::Text(format!("32@{half}(\"{name}\")"));
+            let address = Operand::Text(format_smolstr!("32@{half}(\"{name}\")"));
             self.code.push(None, "MOV", vec![Operand::hardware(register)], vec![address]);
         }
         let behind = self.code.label();
@@ -142,5 +145,5 @@ impl Select<'_> {
 
 /// The stack pointer as it was before it was moved.
 fn load_pointer(select: &mut Select<'_>) {
-    select.code.push(None, "LDL", vec![Operand::Text("R1".to_owned())], vec![Operand::in_frame(0)]);
+    select.code.push(None, "LDL", vec![Operand::Text("R1".into())], vec![Operand::in_frame(0)]);
 }

@@ -25,7 +25,7 @@ pub(super) fn rounding(rnd: Option<i::AddFloatRnd>) -> &'static str {
     }
 }
 
-fn flag(is: bool, text: &'static str) -> &'static str {
+pub(super) fn flag(is: bool, text: &'static str) -> &'static str {
     if is { text } else { "" }
 }
 
@@ -129,13 +129,10 @@ impl Select<'_> {
         let result = if ty == ScalarType::F64 {
             // A NaN becomes quiet.
             let a = Operand::wide(self.double(a)?, 2).signed(sign);
-            self.pair("DADD", vec![Operand::Text("-RZ".to_owned()), a])
+            self.pair("DADD", vec![Operand::Text("-RZ".into()), a])
         } else {
             let a = self.word(a)?;
-            self.one(
-                format!("FADD{}", flag(ftz, ".FTZ")),
-                vec![Operand::Text("-RZ".to_owned()), a.signed(sign)],
-            )
+            self.one(format!("FADD{}", flag(ftz, ".FTZ")), vec![Operand::Text("-RZ".into()), a.signed(sign)])
         };
         self.set(d, result);
         Ok(())

@@ -129,7 +129,7 @@ impl Select<'_> {
         let mut wide = Vec::new();
         for value in [&op.a, &op.b, &op.c] {
             let word = self.word(value)?.suffixed(".H0_H0");
-            wide.push(Operand::low(self.one("HADD2.F32", vec![Operand::Text("-RZ".to_owned()), word])));
+            wide.push(Operand::low(self.one("HADD2.F32", vec![Operand::Text("-RZ".into()), word])));
         }
         let sum = self.one(format!("FFMA{}", super::float::rounding(Some(op.rnd))), wide);
         let result = self.one("F2FP.F16.F32.PACK_AB", vec![Operand::zero(), Operand::low(sum)]);
@@ -167,7 +167,7 @@ impl Select<'_> {
     fn half_sign(&mut self, ty: ScalarType, ftz: bool, d: Def, a: &Value, sign: &'static str) -> Done {
         let a = lanes(self.word(a)?.signed(sign), ty);
         let name = format!("HADD2{}{}", kind(ty), if ftz { ".FTZ" } else { "" });
-        let result = self.one(name, vec![a, Operand::Text("-RZ".to_owned())]);
+        let result = self.one(name, vec![a, Operand::Text("-RZ".into())]);
         self.set(d, result);
         Ok(())
     }

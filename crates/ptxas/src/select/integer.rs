@@ -302,7 +302,7 @@ impl Select<'_> {
             self.select_double(a, b, less, which != "PT")
         } else {
             let (a, b) = (self.extended(a, ty)?, self.extended(b, ty)?);
-            let which = Operand::Text(which.to_owned());
+            let which = Operand::Text(which.into());
             let found = self.one(format!("VIMNMX{kind}"), vec![a, b, which]);
             if relu {
                 self.one("VIMNMX", vec![Operand::low(found), Operand::zero(), Operand::always(true)])

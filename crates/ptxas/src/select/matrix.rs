@@ -28,7 +28,7 @@ impl Select<'_> {
             Op::WgmmaCommitGroup(_) => self.of_groups(products::COMMIT, vec![]),
             Op::WgmmaWaitGroup(op) => {
                 let left = (op.n as u32).min(products::MOST_GROUPS);
-                self.of_groups(products::WAIT, vec![Operand::Text("gsb0".to_owned()), Operand::number(left)])
+                self.of_groups(products::WAIT, vec![Operand::Text("gsb0".into()), Operand::number(left)])
             }
             _ => return None,
         })
@@ -242,12 +242,12 @@ impl Select<'_> {
         if op.tb == Some(1) {
             descriptor.push_str(".tnspB");
         }
-        let text = |text: &str| Operand::Text(text.to_owned());
+        let text = |text: &str| Operand::Text(text.into());
         if let Some((flag, not)) = scaled {
             self.code.push(None, "VOTEU.ANY", vec![text("UP0")], vec![Operand::Predicate(flag, not)]);
         }
         let sum = Operand::wide(sums, width);
-        read.extend([Operand::Text(descriptor), sum.clone()]);
+        read.extend([Operand::Text(descriptor.into()), sum.clone()]);
         match is_added {
             // That is what no operand means.
             Some(true) => {}

@@ -97,7 +97,7 @@ impl Select<'_> {
             };
             let (low, high) = (shifted(this, 1), shifted(this, PENDING_AT));
             let act = |this: &mut Self| {
-                let text = |text: &str| Operand::Text(text.to_owned());
+                let text = |text: &str| Operand::Text(text.into());
                 this.code.push(None, "FENCE.VIEW.ASYNC.S", vec![], vec![]);
                 this.code.push(None, "SYNCS.EXCH.64", vec![text("URZ")], vec![text("[UR10]"), text("UR8")]);
             };
@@ -193,7 +193,7 @@ impl Select<'_> {
         let kind = if op.noinc { "ARVCNT" } else { "TRANSCNT" };
         self.one_by_one(|this, mine| {
             let guard = Some((mine, false));
-            let text = |text: &str| Operand::Text(text.to_owned());
+            let text = |text: &str| Operand::Text(text.into());
             this.code.push(guard, "R2UR", vec![text("UR8")], vec![Operand::low(at)]);
             if !op.noinc {
                 let read = vec![text("[UR8]"), Operand::zero()];

@@ -9,6 +9,7 @@ use ir::operand::{Address, Def, Space, Value};
 use ptx::isa::{Order, Scope};
 use ptx::module::{AddressBase, Symbol};
 use ptx::types::{ScalarType, StateSpace, TypeKind};
+use smol_str::format_smolstr;
 
 /// The descriptor of global memory, which the prologue loads.
 const DESCRIPTOR: &str = "desc[UR4]";
@@ -79,10 +80,8 @@ impl Place {
                 let width = if before == DESCRIPTOR { 2 } else { 1 };
                 Operand::Address { before, reg, width, beside: "", offset }
             }
-            None if self.stack => {
-                Operand::Text(if offset == 0 { "[R1]".to_owned() } else { format!("[R1+{offset:#x}]") })
-            }
-            None => Operand::Text(format!("{before}[{offset:#x}]")),
+            None if self.stack => Operand::in_frame(offset),
+            None => Operand::Text(format_smolstr!("{before}[{offset:#x}]")),
         }
     }
 
@@ -306,7 +305,7 @@ impl Select<'_> {
         let result = match (op.space, op.to) {
             (Space::Global, _) => self.join(Operand::part(a, 0), Operand::part(a, 1)),
             (Space::Shared | Space::SharedCta | Space::SharedCluster, false) => {
-                let high = self.one("S2R", vec![Operand::Text("SR_SWINHI".to_owned())]);
+                let high = self.one("S2R", vec![Operand::Text("SR_SWINHI".into())]);
                 self.join(Operand::part(a, 0), Operand::low(high))
             }
             (Space::Shared | Space::SharedCta | Space::SharedCluster, true) => {
@@ -449,7 +448,7 @@ impl Select<'_> {
         Ok(match place.base {
             Some(base) if place.offset == 0 => self.one("MOV", vec![Operand::part(base, 0)]),
             Some(base) => self.add(Operand::part(base, 0), by),
-            None if place.stack => self.add(Operand::Text("R1".to_owned()), by),
+            None if place.stack => self.add(Operand::Text("R1".into()), by),
             None => self.one("MOV", vec![by]),
         })
     }
@@ -498,7 +497,7 @@ impl Select<'_> {
             AddressBase::Variable(id) => Operand::low(self.shared(id, 0)?),
             AddressBase::Absolute => Operand::zero(),
         };
-        let window = self.one("S2R", vec![Operand::Text("SR_SWINHI".to_owned())]);
+        let window = self.one("S2R", vec![Operand::Text("SR_SWINHI".into())]);
         let base = self.join(low, Operand::low(window));
         Ok(Place { window: Window::Generic, base: Some(base), stack: false, offset: address.offset })
     }

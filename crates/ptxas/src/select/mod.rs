@@ -37,6 +37,7 @@ mod video;
 mod warp;
 mod wmma;
 
+use crate::bodies::Bodies;
 use crate::code::{Class, Code, Label, Operand, Reg};
 use crate::layout::Layout;
 use crate::optimise::Waits;
@@ -50,8 +51,9 @@ use ptx::isa::{Mnemonic, SpecialRegister};
 use ptx::module::{FuncId, LabelId, Module, RegId, VarId};
 use ptx::types::{Arch, ArchVariant, ScalarType, TypeKind};
 use routine::Routines;
+use rustc_hash::FxHashMap as HashMap;
+use smol_str::SmolStr;
 pub(crate) use special::function_number;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Why an instruction is not compiled.
@@ -72,6 +74,7 @@ const DEPTH: usize = 32;
 /// A kernel being selected.
 pub(crate) struct Select<'a> {
     module: &'a Module,
+    bodies: &'a Bodies<'a>,
     layout: &'a Layout,
     code: Code,
     /// Bytes of local memory that have been given out.
@@ -123,12 +126,12 @@ impl<'a> Function<'a> {
     fn new(function: Rc<ir::Function<'a>>, locals: HashMap<VarId, u64>, end: Option<Label>) -> Self {
         Self {
             function,
-            registers: HashMap::new(),
-            labels: HashMap::new(),
+            registers: HashMap::default(),
+            labels: HashMap::default(),
             locals,
             end,
             carry: None,
-            unrolled: HashMap::new(),
+            unrolled: HashMap::default(),
             index: 0,
             shapes: None,
         }
@@ -161,18 +164,19 @@ pub(crate) struct Choices<'a> {
 
 /// Selects a kernel.
 pub(crate) fn select<'a>(
-    module: &'a Module,
+    bodies: &'a Bodies<'a>,
     layout: &'a Layout,
     id: FuncId,
     Choices { spread, unrolls, waits }: Choices<'a>,
 ) -> Result<Selected, Vec<Diagnostic>> {
-    let Some(function) = ir::Function::lower(module, id) else {
+    let Some(function) = bodies.of(id) else {
         return Err(vec![]);
     };
-    let at = Function::new(Rc::new(function), HashMap::new(), None);
+    let at = Function::new(function, HashMap::default(), None);
     let (code, refused) = (Code::default(), Vec::new());
     let mut select = Select {
-        module,
+        module: bodies.module,
+        bodies,
         layout,
         code,
         frame: 0,
@@ -184,11 +188,9 @@ pub(crate) fn select<'a>(
         guard: None,
         routines: Routines::default(),
         handed_over: 0,
-        moves_stack: (0..module.functions.len() as u32)
-            .filter_map(|id| ir::Function::lower(module, FuncId(id)))
-            .any(|function| routine::allocates(&function)),
+        moves_stack: bodies.moves_stack,
         top: None,
-        conventions: HashMap::new(),
+        conventions: HashMap::default(),
         apart: false,
         at,
         inlined: vec![id],
@@ -207,7 +209,7 @@ pub(crate) fn select<'a>(
 
 impl<'a> Select<'a> {
     fn prologue(&mut self) {
-        let text = |text: &str| Operand::Text(text.to_owned());
+        let text = |text: &str| Operand::Text(text.into());
         self.code.push(None, "LDC", vec![text("R1")], vec![Operand::bank0(0x28)]);
         // The frame's size is known at the end.
         self.code.push(
@@ -222,14 +224,14 @@ impl<'a> Select<'a> {
 
     /// The descriptor of global memory.
     fn descriptor(&mut self) {
-        let to = Operand::Text("UR4".to_owned());
+        let to = Operand::Text("UR4".into());
         self.code.push(None, "ULDC.64", vec![to], vec![Operand::bank0(0x208)]);
     }
 
     /// The instructions of the current function.
     fn body(&mut self) {
         let function = Rc::clone(&self.at.function);
-        let mut labels: HashMap<u32, Vec<LabelId>> = HashMap::new();
+        let mut labels: HashMap<u32, Vec<LabelId>> = HashMap::default();
         for (index, label) in function.body.labels.iter().enumerate() {
             labels.entry(label.target).or_default().push(LabelId(index as u32));
         }
@@ -391,14 +393,14 @@ impl<'a> Select<'a> {
     // Writing instructions.
 
     /// An instruction with one result of 32 bits.
-    fn one(&mut self, name: impl Into<String>, read: Vec<Operand>) -> Reg {
+    fn one(&mut self, name: impl Into<SmolStr>, read: Vec<Operand>) -> Reg {
         let to = self.temporary(1);
         self.code.push(None, name, vec![Operand::low(to)], read);
         to
     }
 
     /// An instruction with one result of 64 bits.
-    fn pair(&mut self, name: impl Into<String>, read: Vec<Operand>) -> Reg {
+    fn pair(&mut self, name: impl Into<SmolStr>, read: Vec<Operand>) -> Reg {
         let to = self.temporary(2);
         self.code.push(None, name, vec![Operand::wide(to, 2)], read);
         to
@@ -413,7 +415,7 @@ impl<'a> Select<'a> {
     }
 
     /// What has an effect, under the guard.
-    fn effect(&mut self, name: impl Into<String>, written: Vec<Operand>, read: Vec<Operand>) {
+    fn effect(&mut self, name: impl Into<SmolStr>, written: Vec<Operand>, read: Vec<Operand>) {
         self.code.push(self.guard, name, written, read);
     }
 

@@ -4,11 +4,12 @@
 //! reciprocals and roots that was computed for all fractions; a quotient by a right reciprocal and its exact rest is right by Markstein's
 //! theorem. What else there is goes through doubles, as do other roundings.
 
-use super::float::rounding;
+use super::float::{flag, rounding};
 use super::{Done, Refusal, Select};
 use crate::code::{Class, Operand, Reg};
 use ir::instruction as i;
 use ir::operand::{Def, Value};
+use smol_str::format_smolstr;
 
 const ONE: u64 = 0x3f80_0000;
 const HALF: u32 = 0x3f00_0000;
@@ -115,8 +116,7 @@ impl Select<'_> {
     ) -> Result<Reg, Refusal> {
         if ftz {
             for value in [&mut a, &mut b] {
-                *value =
-                    Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), value.clone()]));
+                *value = Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".into()), value.clone()]));
             }
         }
         let one = self.constant(ONE as u32);
@@ -124,7 +124,8 @@ impl Select<'_> {
         let usual = if rnd == i::AddFloatRnd::Rn {
             self.nearest_quotient(x, y)
         } else {
-            self.quotient_rounded(x, y, rounding(Some(rnd)))?
+            // What is below the least normal number is flushed, also where it is rounded up to that.
+            self.quotient_rounded(x, y, flag(ftz, ".FTZ"), rounding(Some(rnd)))?
         };
         // What of the divisor matters if an operand is none of the usual numbers.
         let read =
@@ -139,7 +140,7 @@ impl Select<'_> {
         self.plop(None, both, Operand::Predicate(plain, false), Operand::Predicate(whole, false), 0xc0);
         let mut result = self.select_word(Operand::low(usual), Operand::low(other), both, false);
         if ftz {
-            result = self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), Operand::low(result)]);
+            result = self.one("FADD.FTZ", vec![Operand::Text("-RZ".into()), Operand::low(result)]);
         }
         Ok(result)
     }
@@ -193,7 +194,7 @@ impl Select<'_> {
         }
         self.behind_guard(|this| {
             let a = this.word(&op.a)?;
-            let above = this.add(a.clone(), Operand::Text(format!("-{LEAST_ROOTED:#x}")));
+            let above = this.add(a.clone(), Operand::Text(format_smolstr!("-{LEAST_ROOTED:#x}")));
             let special = this.compare(
                 "ISETP.GT.U32.AND",
                 Operand::low(above),
@@ -220,7 +221,7 @@ impl Select<'_> {
     /// Of all operands, through doubles, as a quotient.
     fn any_root(&mut self, mut a: Operand, op: &i::Sqrt) -> Reg {
         if op.ftz {
-            a = Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), a]));
+            a = Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".into()), a]));
         }
         let x = self.doubled(a.clone());
         let usual = if op.rnd == i::AddFloatRnd::Rn {

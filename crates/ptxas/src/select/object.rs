@@ -37,7 +37,7 @@ impl Select<'_> {
                 return Err("the handle of a variable".to_owned());
             }
         };
-        let uniform = |name: &str| Operand::Text(name.to_owned());
+        let uniform = |name: &str| Operand::Text(name.into());
         let word = Operand::low(self.one("MOV", vec![word]));
         if self.is_alike(handle) {
             self.code.push(None, "R2UR", vec![uniform(HANDLE)], vec![word]);
@@ -107,7 +107,7 @@ impl Select<'_> {
         };
         let level = Operand::low(self.one("MOV", vec![level]));
         let result = self.results_of_object(1);
-        let text = |text: &str| Operand::Text(text.to_owned());
+        let text = |text: &str| Operand::Text(text.into());
         let read =
             vec![level, text("TEX_HEADER_DIMENSION"), text(HANDLE), text("0x0"), Operand::number(mask)];
         self.with_handle(object, "TXQ", vec![Operand::zero(), Operand::low(result)], read)?;

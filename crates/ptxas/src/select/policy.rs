@@ -4,6 +4,7 @@ use super::{Done, Select};
 use crate::code::Operand;
 use ir::Op;
 use ir::instruction::{self as i, Policy, Primary, Secondary};
+use smol_str::format_smolstr;
 
 /// Places in the upper word: the kind of a policy, the fraction of accesses in sixteenths, and of a range how large its units are,
 /// which is the first and how many there are.
@@ -82,7 +83,7 @@ impl Select<'_> {
         let float = self.one("I2F.U32", vec![total]);
         let logarithm = self.one("MUFU.LG2", vec![Operand::low(float)]);
         let bits = self.one("F2I.U32.CEIL.NTZ", vec![Operand::low(logarithm)]);
-        let fewer = self.add(Operand::low(bits), Operand::Text(format!("-{UNITS_BITS:#x}")));
+        let fewer = self.add(Operand::low(bits), Operand::Text(format_smolstr!("-{UNITS_BITS:#x}")));
         let least = self.constant(LEAST_UNIT);
         let unit = self.one("VIMNMX", vec![Operand::low(fewer), least, Operand::always(true)]);
         let unit = Operand::low(unit);
@@ -97,7 +98,7 @@ impl Select<'_> {
         let count = self.sum64(end, first, true);
         let most = self.constant64(MOST_UNITS.into());
         let count = self.chosen64("LT", false, count, most);
-        let exponent = self.add(unit, Operand::Text(format!("-{LEAST_UNIT:#x}")));
+        let exponent = self.add(unit, Operand::Text(format_smolstr!("-{LEAST_UNIT:#x}")));
         let mut high = self.one("MOV", vec![Operand::number((RANGE | properties(op)) << KIND_AT)]);
         let fields = [
             (Operand::low(exponent), 0xf, UNIT_AT),

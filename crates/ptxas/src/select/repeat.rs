@@ -11,7 +11,7 @@ use ir::instruction::SetIntCmp;
 use ir::operand::{Predicate, Value};
 use ptx::module::LabelId;
 use ptx::types::TypeKind;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// Where a counter stood when the code began: a constant or a register.
 #[derive(Clone, Copy)]

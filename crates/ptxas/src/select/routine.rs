@@ -15,6 +15,7 @@
 //! No register keeps its value in a call: what is alive behind one is spilled by [`crate::registers`].
 
 use super::{Done, Function, Refusal, Select};
+use crate::bodies::Bodies;
 use crate::code::{Label, Operand, Reg};
 use debug_info::Origin;
 use ir::Op;
@@ -22,7 +23,7 @@ use ir::instruction as i;
 use ir::operand::{Argument, Def, Value};
 use ptx::module::{FuncId, Module, Operand as Named, Param, RegId, VarId};
 use ptx::types::ScalarType;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
 /// Bytes of the return address and of the caller's stack pointer.
@@ -65,15 +66,16 @@ fn bytes_of(ty: ScalarType) -> u64 {
 }
 
 /// The functions that a function may call.
-fn callees(module: &Module, id: FuncId) -> HashSet<FuncId> {
-    let mut found = HashSet::new();
+fn callees(bodies: &Bodies<'_>, id: FuncId) -> HashSet<FuncId> {
+    let module = bodies.module;
+    let mut found = HashSet::default();
     let Some(body) = &module.functions[id.index()].body else { return found };
     let direct = body.operands.iter().filter_map(|operand| match *operand {
         Named::Function(id) => Some(id),
         _ => None,
     });
     found.extend(direct);
-    let indirect = ir::Function::lower(module, id).is_some_and(|function| {
+    let indirect = bodies.of(id).is_some_and(|function| {
         let mut all = function.instructions.iter().flatten();
         all.any(|instruction| matches!(instruction.op, Op::CallIndirect(_)))
     });
@@ -85,11 +87,11 @@ fn callees(module: &Module, id: FuncId) -> HashSet<FuncId> {
 }
 
 /// Whether a function can come to call itself.
-fn is_recursive(module: &Module, id: FuncId) -> bool {
-    let mut seen = HashSet::new();
+fn is_recursive(bodies: &Bodies<'_>, id: FuncId) -> bool {
+    let mut seen = HashSet::default();
     let mut pending = vec![id];
     while let Some(next) = pending.pop() {
-        for callee in callees(module, next) {
+        for callee in callees(bodies, next) {
             if callee == id {
                 return true;
             }
@@ -99,12 +101,6 @@ fn is_recursive(module: &Module, id: FuncId) -> bool {
         }
     }
     false
-}
-
-/// Whether a function makes room on the stack while it runs.
-pub(super) fn allocates(function: &ir::Function<'_>) -> bool {
-    let mut all = function.instructions.iter().flatten();
-    all.any(|instruction| matches!(instruction.op, Op::Alloca(_) | Op::Stackrestore(_)))
 }
 
 /// The routines of a kernel.
@@ -118,8 +114,8 @@ pub(super) struct Routines {
 impl<'a> Select<'a> {
     /// Whether a function calls itself: no inlining ends that.
     pub(super) fn is_recursive(&mut self, id: FuncId) -> bool {
-        let module = self.module;
-        *self.routines.recursive.entry(id).or_insert_with(|| is_recursive(module, id))
+        let bodies = self.bodies;
+        *self.routines.recursive.entry(id).or_insert_with(|| is_recursive(bodies, id))
     }
 
     /// A word of what is handed over, seen from the caller.
@@ -174,7 +170,7 @@ impl<'a> Select<'a> {
             let to = self.handed(at, size);
             self.code.push(None, "STL", vec![], vec![to, word]);
         }
-        let pointer = Operand::Text("R1".to_owned());
+        let pointer = Operand::Text("R1".into());
         if let Some(top) = self.top {
             let to = self.handed(POINTER, size);
             self.code.push(None, "STL", vec![], vec![to, pointer.clone()]);
@@ -247,7 +243,7 @@ impl<'a> Select<'a> {
     pub(super) fn routines(&mut self) -> Vec<u64> {
         let mut frames = vec![std::mem::take(&mut self.frame).next_multiple_of(STACK)];
         while let Some(id) = self.routines.pending.pop() {
-            let Some(callee) = ir::Function::lower(self.module, id) else { continue };
+            let Some(callee) = self.bodies.of(id) else { continue };
             let label = self.routines.labels[&id];
             self.code.begin_routine(label);
             self.routine_body(id, callee);
@@ -257,7 +253,7 @@ impl<'a> Select<'a> {
         frames
     }
 
-    fn routine_body(&mut self, id: FuncId, callee: ir::Function<'a>) {
+    fn routine_body(&mut self, id: FuncId, callee: Rc<ir::Function<'a>>) {
         let declaration = &self.module.functions[id.index()];
         let handover = handover(self.module, id, &callee.body.registers);
         self.handed_over += handover.size;
@@ -270,16 +266,16 @@ impl<'a> Select<'a> {
         };
         let sizes: Vec<u64> = declaration.params.iter().chain(&declaration.returns).map(bytes).collect();
         let (taken, given) = sizes.split_at(declaration.params.len());
-        self.at = Function::new(Rc::new(callee), HashMap::new(), Some(end));
+        self.at = Function::new(callee, HashMap::default(), Some(end));
         self.inlined.truncate(1);
         self.inlined.push(id);
         // What stands around the body is for its first instruction and its last.
         let last = self.at.function.instructions.len().saturating_sub(1) as u32;
         let [first, last] = [0, last].map(|instruction| Some(Origin { function: id, instruction }));
         self.code.is_for(first);
-        let pointer = Operand::Text("R1".to_owned());
+        let pointer = Operand::Text("R1".into());
         let move_by = |select: &mut Self, by: &str| {
-            let read = vec![pointer.clone(), Operand::Text(by.to_owned()), Operand::zero()];
+            let read = vec![pointer.clone(), Operand::Text(by.into()), Operand::zero()];
             select.code.push(None, "IADD3", vec![pointer.clone()], read);
         };
         // What the caller's stack pointer was.
@@ -386,7 +382,7 @@ impl<'a> Select<'a> {
             return;
         }
         let top = self.code.register(crate::code::Class::General(1), false);
-        self.code.push(None, "MOV", vec![Operand::low(top)], vec![Operand::Text("R1".to_owned())]);
+        self.code.push(None, "MOV", vec![Operand::low(top)], vec![Operand::Text("R1".into())]);
         self.top = Some(top);
     }
 

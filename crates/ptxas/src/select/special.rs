@@ -6,6 +6,7 @@ use crate::layout::SHARED_BASE;
 use ptx::isa::SpecialRegister;
 use ptx::module::{FuncId, Symbol, VarId};
 use ptx::types::{StateSpace, TypeKind};
+use smol_str::format_smolstr;
 
 /// Where constant bank 0 has 1 if the launch has clusters.
 pub(super) const CLUSTER_KIND_AT: u32 = 0x140;
@@ -24,7 +25,7 @@ fn counter(register: SpecialRegister) -> String {
 impl Select<'_> {
     pub(super) fn special(&mut self, register: SpecialRegister, component: u8) -> Result<Reg, Refusal> {
         use SpecialRegister::*;
-        let s2r = |this: &mut Self, name: &str| this.one("S2R", vec![Operand::Text(name.to_owned())]);
+        let s2r = |this: &mut Self, name: &str| this.one("S2R", vec![Operand::Text(name.into())]);
         let bank = |this: &mut Self, at: u32| this.one("LDC", vec![Operand::bank0(at)]);
         let axis = |prefix: &str| Some(format!("{prefix}.{}", ["X", "Y", "Z"].get(usize::from(component))?));
         Ok(match register {
@@ -46,15 +47,15 @@ impl Select<'_> {
             LanemaskGe => s2r(self, "SR_GEMASK"),
             Warpid => self.field("SR_VIRTID", 7),
             Nwarpid => self.field("SR_VIRTCFG", 8),
-            Clock => self.one("CS2R.32", vec![Operand::Text("SR_CLOCKLO".to_owned())]),
-            Clock64 => self.pair("CS2R", vec![Operand::Text("SR_CLOCKLO".to_owned())]),
+            Clock => self.one("CS2R.32", vec![Operand::Text("SR_CLOCKLO".into())]),
+            Clock64 => self.pair("CS2R", vec![Operand::Text("SR_CLOCKLO".into())]),
             ClockHi => {
-                let both = self.pair("CS2R", vec![Operand::Text("SR_CLOCKLO".to_owned())]);
+                let both = self.pair("CS2R", vec![Operand::Text("SR_CLOCKLO".into())]);
                 self.one("MOV", vec![Operand::part(both, 1)])
             }
-            Globaltimer => self.pair("CS2R", vec![Operand::Text("SR_GLOBALTIMERLO".to_owned())]),
+            Globaltimer => self.pair("CS2R", vec![Operand::Text("SR_GLOBALTIMERLO".into())]),
             GlobaltimerLo | GlobaltimerHi => {
-                let both = self.pair("CS2R", vec![Operand::Text("SR_GLOBALTIMERLO".to_owned())]);
+                let both = self.pair("CS2R", vec![Operand::Text("SR_GLOBALTIMERLO".into())]);
                 self.one("MOV", vec![Operand::part(both, u8::from(register == GlobaltimerHi))])
             }
             Gridid => self.pair("LDC.64", vec![Operand::bank0(0x30)]),
@@ -90,10 +91,10 @@ impl Select<'_> {
             ReservedSmemOffsetCap => self.one("MOV", vec![Operand::number(SHARED_BASE)]),
             ClusterCtarank => s2r(self, "SR_CgaCtaId"),
             Pm0 | Pm1 | Pm2 | Pm3 | Pm4 | Pm5 | Pm6 | Pm7 => {
-                self.one("CS2R.32", vec![Operand::Text(counter(register))])
+                self.one("CS2R.32", vec![Operand::Text(counter(register).into())])
             }
             Pm0_64 | Pm1_64 | Pm2_64 | Pm3_64 | Pm4_64 | Pm5_64 | Pm6_64 | Pm7_64 => {
-                self.pair("CS2R", vec![Operand::Text(counter(register))])
+                self.pair("CS2R", vec![Operand::Text(counter(register).into())])
             }
             other => return Err(format!("special register {other:?}")),
         })
@@ -101,7 +102,7 @@ impl Select<'_> {
 
     /// The number of the cluster along an axis: that of the CTA over the cluster's size, whose reciprocal the launch gives.
     fn cluster_of(&mut self, cta: &str, component: u8) -> Reg {
-        let cta = self.one("S2R", vec![Operand::Text(cta.to_owned())]);
+        let cta = self.one("S2R", vec![Operand::Text(cta.into())]);
         let inverse = self.one("LDC", vec![Operand::bank0(0x150 + u32::from(component) * 4)]);
         let float = self.one("I2FP.F32.U32", vec![Operand::low(cta)]);
         let product = self.one("FMUL", vec![Operand::low(float), Operand::low(inverse)]);
@@ -109,7 +110,7 @@ impl Select<'_> {
     }
 
     fn field(&mut self, register: &str, bits: u32) -> Reg {
-        let all = self.one("S2R", vec![Operand::Text(register.to_owned())]);
+        let all = self.one("S2R", vec![Operand::Text(register.into())]);
         let moved = self.one("SHF.R.U32.HI", vec![Operand::zero(), Operand::number(8), Operand::low(all)]);
         self.one("SGXT.U32", vec![Operand::low(moved), Operand::number(bits)])
     }
@@ -128,8 +129,8 @@ impl Select<'_> {
         match variable.space {
             StateSpace::Global => {
                 let name = self.layout.global(id).ok_or("this variable has no place")?;
-                let low = Operand::Text(format!("32@lo({name})"));
-                let high = Operand::Text(format!("32@hi({name})"));
+                let low = Operand::Text(format_smolstr!("32@lo({name})"));
+                let high = Operand::Text(format_smolstr!("32@hi({name})"));
                 let base = self.join(low, high);
                 Ok(if offset == 0 {
                     base
@@ -160,7 +161,7 @@ impl Select<'_> {
     }
 
     pub(super) fn frame_address(&mut self, at: i64) -> Reg {
-        let stack = Operand::Text("R1".to_owned());
+        let stack = Operand::Text("R1".into());
         self.one("IADD3", vec![stack, Operand::number(at as u32), Operand::zero()])
     }
 
@@ -169,7 +170,7 @@ impl Select<'_> {
         let at = self.layout.shared(id).ok_or("this variable has no place")? as i64
             + i64::from(SHARED_BASE)
             + offset;
-        let rank = self.one("S2R", vec![Operand::Text("SR_CgaCtaId".to_owned())]);
+        let rank = self.one("S2R", vec![Operand::Text("SR_CgaCtaId".into())]);
         let base = self.one("MOV", vec![Operand::number(at as u32)]);
         Ok(self.one("LEA", vec![Operand::low(rank), Operand::low(base), Operand::number(0x18)]))
     }

@@ -61,7 +61,7 @@ impl Select<'_> {
         let at = self.place_on_surface(op.geom, &op.a)?;
         let words = bytes.div_ceil(4) as u8;
         let texel = self.results_of_object(words);
-        let read = vec![at, Operand::Text(HANDLE.to_owned()), Operand::Text("0x0".to_owned())];
+        let read = vec![at, Operand::Text(HANDLE.into()), Operand::Text("0x0".into())];
         self.with_handle(&op.a.object, &name, vec![Operand::wide(texel, words)], read)?;
         for (def, index) in op.d.iter().zip(0..) {
             let bits = op.dtype.bits();
@@ -126,12 +126,8 @@ impl Select<'_> {
         for (operand, part) in parts.into_iter().zip(0..) {
             self.code.push(None, "MOV", vec![Operand::part(texel, part)], vec![operand]);
         }
-        let read = vec![
-            at,
-            Operand::wide(texel, words),
-            Operand::Text(HANDLE.to_owned()),
-            Operand::Text("0x0".to_owned()),
-        ];
+        let read =
+            vec![at, Operand::wide(texel, words), Operand::Text(HANDLE.into()), Operand::Text("0x0".into())];
         self.with_handle(&op.a.object, &name, vec![], read)
     }
 
@@ -165,7 +161,7 @@ impl Select<'_> {
             64 => Operand::wide(self.double(&op.b)?, 2),
             _ => self.word(&op.b)?,
         };
-        let read = vec![at, value, Operand::Text(HANDLE.to_owned()), Operand::Text("0x0".to_owned())];
+        let read = vec![at, value, Operand::Text(HANDLE.into()), Operand::Text("0x0".into())];
         self.with_handle(&op.a.object, &name, vec![], read)
     }
 

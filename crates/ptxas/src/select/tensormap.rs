@@ -96,7 +96,7 @@ impl Select<'_> {
     fn publish_map(&mut self, op: &TensormapCpFenceproxy) -> Done {
         let to = self.place(&op.dst)?;
         let (to, from) = (self.wide_address_of(&to)?, self.in_shared(&op.src)?);
-        let lane = self.one("S2R", vec![Operand::Text("SR_LANEID".to_owned())]);
+        let lane = self.one("S2R", vec![Operand::Text("SR_LANEID".into())]);
         let by = self.one("SHF.L.U32", vec![Operand::low(lane), Operand::number(2), Operand::zero()]);
         let from = self.add(Operand::low(from), Operand::low(by));
         let by = self.join(Operand::low(by), Operand::zero());

@@ -212,7 +212,7 @@ impl Select<'_> {
         if !more.is_empty() {
             read.push(self.row_of(more));
         }
-        let text = |text: &str| Operand::Text(text.to_owned());
+        let text = |text: &str| Operand::Text(text.into());
         read.extend([text(HANDLE), text("0x0"), text(shape)]);
         let [low, high] = [(); 2].map(|()| self.results_of_object(2));
         let written = vec![Operand::wide(high, 2), Operand::wide(low, 2)];

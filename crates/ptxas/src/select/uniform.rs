@@ -6,6 +6,7 @@ use crate::code::{Operand, Reg};
 use ir::operand::{Address, Value};
 use ir::{Cfg, LaneOrder, Shape, Shapes};
 use ptx::module::AddressBase;
+use smol_str::format_smolstr;
 use std::rc::Rc;
 
 /// Lanes of a warp.
@@ -43,7 +44,7 @@ impl Select<'_> {
         self.plop(None, left, Operand::always(false), Operand::always(false), 0xf0);
         self.plop(None, mine, Operand::always(true), Operand::always(false), 0xf0);
         self.code.place(head);
-        let urz = Operand::Text("URZ".to_owned());
+        let urz = Operand::Text("URZ".into());
         let elected = vec![Operand::Predicate(mine, false), urz];
         self.code.push(Some((left, false)), "ELECT", elected, vec![Operand::always(false)]);
         act(self, mine);
@@ -58,7 +59,7 @@ impl Select<'_> {
             values.iter().map(|(to, value)| (*to, self.one("MOV", vec![value.clone()]))).collect();
         self.one_by_one(|this, mine| {
             for (to, value) in values {
-                let to = vec![Operand::Text(format!("UR{to}"))];
+                let to = vec![Operand::Text(format_smolstr!("UR{to}"))];
                 this.code.push(Some((mine, false)), "R2UR", to, vec![Operand::low(value)]);
             }
             act(this);
@@ -68,7 +69,7 @@ impl Select<'_> {
     /// Values that all lanes have alike, in these uniform registers.
     pub(super) fn in_uniform(&mut self, values: &[(u8, Operand)]) {
         for (to, value) in values {
-            let to = vec![Operand::Text(format!("UR{to}"))];
+            let to = vec![Operand::Text(format_smolstr!("UR{to}"))];
             let value = self.one("MOV", vec![value.clone()]);
             self.code.push(None, "R2UR", to, vec![Operand::low(value)]);
         }

@@ -79,7 +79,7 @@ impl Select<'_> {
         let mask = self.word(&op.membermask)?;
         let results = [WORD, Class::Predicate];
         let found = self.meet("ELECT", Members::Of(mask), vec![], &results, |this, _, results| {
-            let written = vec![Operand::Predicate(results[1], false), Operand::Text(UNIFORM.to_owned())];
+            let written = vec![Operand::Predicate(results[1], false), Operand::Text(UNIFORM.into())];
             this.code.push(None, "ELECT", written, vec![Operand::always(false)]);
             this.take_uniform(results[0]);
         });
@@ -89,7 +89,7 @@ impl Select<'_> {
     }
 
     fn take_uniform(&mut self, to: Reg) {
-        self.code.push(None, "MOV", vec![Operand::low(to)], vec![Operand::Text(UNIFORM.to_owned())]);
+        self.code.push(None, "MOV", vec![Operand::low(to)], vec![Operand::Text(UNIFORM.into())]);
     }
 
     fn vote(&mut self, op: &i::Vote) -> Done {
@@ -165,7 +165,7 @@ impl Select<'_> {
         let name = format!("REDUX{kind}{}", if signed { ".S32" } else { "" });
         let results =
             self.meet(&name, Members::Of(mask), vec![(WORD, a)], &[WORD], |this, given, results| {
-                let written = vec![Operand::Text(UNIFORM.to_owned())];
+                let written = vec![Operand::Text(UNIFORM.into())];
                 this.code.push(None, name.as_str(), written, vec![Operand::low(given[0])]);
                 this.take_uniform(results[0]);
             });

@@ -12,7 +12,7 @@ use ir::Op;
 use ir::instruction as i;
 use ir::operand::{Address, Def, MatrixShape, Value};
 use ptx::types::ScalarType;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// How a matrix lies in registers.
 #[derive(Clone, Copy)]
@@ -185,7 +185,7 @@ impl Select<'_> {
             None => self.constant(if contiguous { fragment.length } else { fragment.lines }),
         };
         let stride = Operand::low(self.one("MOV", vec![stride]));
-        let number = self.one("S2R", vec![Operand::Text("SR_LANEID".to_owned())]);
+        let number = self.one("S2R", vec![Operand::Text("SR_LANEID".into())]);
         let read = vec![Operand::zero(), Operand::number(2), Operand::low(number)];
         let line = Operand::low(self.one("SHF.R.U32.HI", read));
         let unit = Operand::low(self.lop(Operand::low(number), Operand::number(3), 0xc0));
@@ -199,7 +199,7 @@ impl Select<'_> {
             true => self.mad(near, scale, Operand::low(at)),
             false => self.pair("IMAD.WIDE.U32", vec![near, scale, Operand::wide(at, 2)]),
         };
-        Ok(Stored { base, shared, stride, contiguous, lane: (line, unit), known: HashMap::new() })
+        Ok(Stored { base, shared, stride, contiguous, lane: (line, unit), known: HashMap::default() })
     }
 
     fn element_at(&mut self, stored: &mut Stored, fragment: Fragment, index: u32) -> Operand {
