@@ -274,17 +274,15 @@ fn thread_numbers_in_halves() {
                 shl.b64 %rd4, %rd4, 2;\nadd.s64 %rd4, %rd1, %rd4;\nld.global.u32 %r7, [%rd4];\nmad.lo.u32 %r6, %r6, 31, %r7;\n"
             )
         });
-    let kernel = format!(
-        ".version 8.0\n.target sm_80\n.address_size 64
-        .visible .entry numbers(.param .u64 in, .param .u64 out) {{
+    let kernel = ".version 8.0\n.target sm_80\n.address_size 64
+        .visible .entry numbers(.param .u64 in, .param .u64 out) {
         .reg .pred %p<3>;\n.reg .b16 %s<5>;\n.reg .b32 %r<10>;\n.reg .b64 %rd<6>;
         ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];
         mov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;\nmov.u32 %r6, 1;\nsetp.gt.u32 %p1, %r1, 5;
         cvt.u16.u32 %s1, %r1;\ncvt.u16.u32 %s2, %r2;
         SUMS
         mov.u32 %r3, %ntid.x;\nmad.lo.u32 %r3, %r2, %r3, %r1;
-        mul.wide.u32 %rd3, %r3, 4;\nadd.s64 %rd3, %rd2, %rd3;\nst.global.u32 [%rd3], %r6;\nret;\n}}"
-    );
+        mul.wide.u32 %rd3, %r3, 4;\nadd.s64 %rd3, %rd2, %rd3;\nst.global.u32 [%rd3], %r6;\nret;\n}";
     // Each in a kernel of its own: a register with several definitions is not followed.
     for (sum, block) in
         sums.iter().zip([[32, 4, 1], [16, 16, 1], [250, 1, 1], [48, 3, 1]].into_iter().cycle())
