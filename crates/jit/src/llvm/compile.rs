@@ -3,8 +3,7 @@
 //! The text is vector code already: what is wanted of the passes is that slots of registers become values, that what is computed twice is computed
 //! once, and before a loop rather than in it. That is a third of `O1`'s time. Code generation has level 1: level 0 doubles the time of
 //! divergent kernels. The host is described by its features rather than by its name, and vectors of 512 bits are
-//! wanted where there are any, which LLVM avoids by default on many CPUs. So are gathers without AVX-512: in their place LLVM writes
-//! a test, a branch and a load for each lane, which takes longer to run, and seconds to compile.
+//! wanted where there are any, which LLVM avoids by default on many CPUs.
 
 use super::library::{Llvm, NoLlvm, Ref, c};
 use super::thread;
@@ -21,7 +20,7 @@ macro_rules! passes {
 
 macro_rules! features {
     () => {
-        "-prefer-256-bit,+fast-gather"
+        "-prefer-256-bit"
     };
 }
 
