@@ -206,7 +206,8 @@ impl Emitter<'_> {
             _ => None,
         };
         let otherwise = kept.as_ref().map(|(_, old)| old.as_str());
-        let mut values = self.load_near(&place, &tested, layout, (bits, count, kind), (&active, otherwise));
+        let mut values =
+            self.load_near(&place, &tested, layout, (bits, count, kind), (&active, otherwise))?;
         match kept {
             Some((slot, _)) => {
                 let ty = self.text.int(bits, Kind::Vector);
@@ -226,10 +227,10 @@ impl Emitter<'_> {
         layout: Layout,
         (bits, count, kind): (u32, usize, Kind),
         (active, otherwise): (&str, Option<&str>),
-    ) -> Vec<String> {
+    ) -> Result<Vec<String>, Refusal> {
         let (width, bytes) = (self.rows.width, bits / 8);
         let element = format!("i{bits}");
-        match layout {
+        Ok(match layout {
             Layout::Common if place.space != SpaceKind::Local => {
                 let pointer = self.pointer(tested);
                 let mut near = Vec::new();
@@ -256,7 +257,7 @@ impl Emitter<'_> {
                     }
                 };
                 if layout == Layout::Contiguous && count == 1 {
-                    return vec![row];
+                    return Ok(vec![row]);
                 }
                 let lane = |l: usize| if layout == Layout::Reversed { width as usize - 1 - l } else { l };
                 let picked = |e: usize| {
@@ -274,9 +275,9 @@ impl Emitter<'_> {
             }
             Layout::Common | Layout::Apart(_) | Layout::Scattered => {
                 let from = (place.offset, place.lanes.stride);
-                self.gather(tested, from, (bits, count), (active, otherwise))
+                self.gather(tested, from, (bits, count), (active, otherwise))?
             }
-        }
+        })
     }
 
     /// The elements of active lanes, one behind the other.
@@ -476,7 +477,7 @@ impl Emitter<'_> {
                 for (e, value) in values.iter().enumerate() {
                     let at = self.behind(&first, i64::from(e as u32 * bytes));
                     let value = self.vector(value);
-                    self.scatter(&value, &at, bits, all, &active);
+                    self.scatter(&value, &at, bits, all, &active)?;
                 }
             }
         }

@@ -1,12 +1,13 @@
 //! Elements that lanes access each at a place of its own: by AVX-512's gathers and scatters, or by functions of ours ([`crate::scattered`]).
 //!
 //! Loads of a stretch that lie one behind the other, counted from the same register, are made by the first of them as one **piece**. Between them
-//! stands nothing that writes memory or orders accesses, and all are tested together.
+//! stands nothing that does more than compute, and all are tested together.
 
 use super::Emitter;
 use super::context;
 use super::text::Kind;
 use super::window::{Scattered, Tested};
+use crate::Refusal;
 use crate::llvm::has_masks;
 use crate::scattered::{self, Piece};
 use ir::instruction::{Instruction, Ld, Op};
@@ -51,12 +52,8 @@ impl Pieces {
                     }
                 }
                 (Op::Ld(ld), None) if ld.order == Order::Weak => {}
-                (op, _) => {
-                    let effects = op.effects();
-                    if !effects.memory.is_empty() || effects.fence.is_some() || effects.order.is_some() {
-                        all.add(std::mem::take(&mut elements));
-                    }
-                }
+                (op, _) if op.effects().is_pure() => {}
+                _ => all.add(std::mem::take(&mut elements)),
             }
         }
         all.add(elements);
@@ -106,16 +103,11 @@ impl Emitter<'_> {
         (offset, stride): (i64, i64),
         (bits, count): (u32, usize),
         (active, otherwise): (&str, Option<&str>),
-    ) -> Vec<String> {
+    ) -> Result<Vec<String>, Refusal> {
         let (index, bytes) = (self.index, bits / 8);
         let at = self.scattered(tested, stride);
         let mut values = Vec::new();
         for element in 0..count {
-            let own = Loaded {
-                piece: Piece { bytes, count: 1 },
-                offset: offset + element as i64 * i64::from(bytes),
-                values: None,
-            };
             let known = self.stretch.pieces.of.get(&(index, element)).copied();
             let known = known.filter(|_| tested.is_of_group);
             let (piece, from, place) = match known {
@@ -127,12 +119,12 @@ impl Emitter<'_> {
                     }
                     (*piece, *offset, place)
                 }
-                None => (own.piece, own.offset, 0),
+                None => (Piece { bytes, count: 1 }, offset + element as i64 * i64::from(bytes), 0),
             };
             let at = self.behind(&at, from - offset);
             let loaded = match piece.count {
                 1 if has_masks() => vec![self.gather_by_mask(&at, bits, active, otherwise)],
-                _ => self.load_pieces(&at, piece, active),
+                _ => self.load_piece(&at, piece, active)?,
             };
             values.push(loaded[place].clone());
             if let Some((number, _)) = known {
@@ -143,9 +135,9 @@ impl Emitter<'_> {
             && !(self.full && self.guard.is_none())
         {
             let (ty, bit) = (self.text.int(bits, Kind::Vector), self.text.int(1, Kind::Vector));
-            return vec![self.text.value(&format!("select {bit} {active}, {ty} {value}, {ty} {otherwise}"))];
+            values = vec![self.text.value(&format!("select {bit} {active}, {ty} {value}, {ty} {otherwise}"))];
         }
-        values
+        Ok(values)
     }
 
     /// Places so many bytes behind others.
@@ -171,17 +163,17 @@ impl Emitter<'_> {
     }
 
     /// The elements of a piece in each active lane; in the others anything.
-    fn load_pieces(&mut self, at: &Scattered, piece: Piece, active: &str) -> Vec<String> {
-        let function = piece.load(self.rows.width);
+    fn load_piece(&mut self, at: &Scattered, piece: Piece, active: &str) -> Result<Vec<String>, Refusal> {
+        let function = piece.load(self.rows.width).ok_or_else(|| self.unsupported())?;
         let lists = self.access_scattered(function, at, active, (piece.bytes, piece.count), 0, &[]);
         let ty = self.text.int(8 * piece.bytes, Kind::Vector);
-        lists.iter().map(|list| self.text.value(&format!("load {ty}, ptr {list}"))).collect()
+        Ok(lists.iter().map(|list| self.text.value(&format!("load {ty}, ptr {list}"))).collect())
     }
 
     /// Calls a function of [`crate::scattered`], with elements to store if there are any; where the lists of elements are.
     fn access_scattered(
         &mut self,
-        function: Option<usize>,
+        function: usize,
         at: &Scattered,
         active: &str,
         (bytes, count): (u32, usize),
@@ -202,7 +194,7 @@ impl Emitter<'_> {
             false => self.text.mask_bits(active),
         };
         let functions = self.constant_field(context::SCATTERED, "ptr");
-        let entry = size_of::<scattered::Access>() * function.unwrap_or_default();
+        let entry = size_of::<scattered::Access>() * function;
         let entry = self.text.value(&format!("getelementptr i8, ptr {functions}, i64 {entry}"));
         let function = self.text.value(&format!("load ptr, ptr {entry}, !invariant.load !1"));
         let shift = at.bytes.trailing_zeros();
@@ -216,14 +208,21 @@ impl Emitter<'_> {
     /// Stores scattered elements so that where lanes meet, the one wins that wins on a GPU: the text's order is that of
     /// the lanes, the last one winning, so each group of lanes is turned round.
     /// Groups are the smaller the more bytes a lane stores, of which an element is so many bits.
-    pub(super) fn scatter(&mut self, value: &str, at: &Scattered, bits: u32, all: u32, active: &str) {
+    pub(super) fn scatter(
+        &mut self,
+        value: &str,
+        at: &Scattered,
+        bits: u32,
+        all: u32,
+        active: &str,
+    ) -> Result<(), Refusal> {
         let width = self.rows.width;
         let group = if all <= 4 { 32 } else { (GROUP_BYTES / all).max(1) }.min(width);
         let turn = group - 1;
         if !has_masks() {
-            let function = scattered::store(bits / 8, width);
+            let function = scattered::store(bits / 8, width).ok_or_else(|| self.unsupported())?;
             self.access_scattered(function, at, active, (bits / 8, 1), turn, &[value]);
-            return;
+            return Ok(());
         }
         let places: Vec<String> = (0..width).map(|l| format!("i32 {}", l ^ turn)).collect();
         let places = places.join(", ");
@@ -245,5 +244,6 @@ impl Emitter<'_> {
             "call void @{name}(<{width} x {element}> {value}, <{width} x ptr> {pointers}, i32 {}, <{width} x i1> {mask})",
             bits / 8
         ));
+        Ok(())
     }
 }
