@@ -36,7 +36,7 @@ impl Piece {
         Some(of_lanes(lanes)? + PIECES.iter().position(|&some| some == self)?)
     }
 
-    /// The most elements of so many bytes that are a piece, none of more than a list's bits.
+    /// The most elements of so many bytes that are one piece.
     pub(crate) fn largest(bytes: u32) -> usize {
         PIECES.iter().filter(|piece| piece.bytes == bytes).map(|piece| piece.count).max().unwrap_or(0)
     }
