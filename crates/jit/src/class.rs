@@ -292,11 +292,13 @@ impl Known<'_> {
                 self.value(&cvt.a, cvt.atype.bits())
             }
             // Lanes that are a step apart in 16 bits follow from the thread's number ([`crate::linear`]), and so never wrap.
-            Op::CvtInt(cvt) if !cvt.sat && cvt.atype.bits() == 16 && wholes(cvt.dtype) => {
-                match self.value(&cvt.a, 16) {
-                    Class::Affine(stride) => Class::Affine(stride),
-                    _ => self.sources(op),
-                }
+            Op::CvtInt(cvt)
+                if !cvt.sat
+                    && cvt.atype.bits() == 16
+                    && wholes(cvt.dtype)
+                    && matches!(self.value(&cvt.a, 16), Class::Affine(_)) =>
+            {
+                self.value(&cvt.a, 16)
             }
             Op::Cvta(cvta) if cvta.ty.bits() == 64 => self.value(&cvta.a, 64),
             Op::Ld(ld) => match self.address(&ld.a) {

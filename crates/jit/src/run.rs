@@ -175,7 +175,7 @@ impl Code for Compiled {
             call,
             poll,
             special: crate::special::functions().as_ptr(),
-            scattered: crate::scattered::FUNCTIONS.as_ptr(),
+            scattered: crate::scattered::FUNCTIONS.as_flattened().as_ptr(),
             host: std::ptr::null_mut(),
         };
         loop {

@@ -55,7 +55,7 @@ fn of_lanes(lanes: u32) -> Option<usize> {
 pub(crate) use x86::FUNCTIONS;
 /// No code is made for other hosts.
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) static FUNCTIONS: [Access; 0] = [];
+pub(crate) static FUNCTIONS: [[Access; 0]; 0] = [];
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
@@ -64,33 +64,25 @@ mod x86 {
     use std::hint::black_box;
 
     /// For 16 and for 32 lanes.
-    pub(crate) static FUNCTIONS: [Access; COUNT * LANES.len()] = {
-        const fn of<const L: usize>() -> [Access; COUNT] {
-            [
-                load::<1, 1, L>,
-                load::<2, 1, L>,
-                load::<4, 1, L>,
-                load::<4, 2, L>,
-                load::<4, 4, L>,
-                load::<4, 8, L>,
-                load::<8, 1, L>,
-                load::<8, 2, L>,
-                load::<8, 4, L>,
-                store::<u8, L>,
-                store::<u16, L>,
-                store::<u32, L>,
-                store::<u64, L>,
-            ]
-        }
-        let all = [of::<16>(), of::<32>()];
-        let mut functions = [all[0][0]; COUNT * LANES.len()];
-        let mut at = 0;
-        while at < functions.len() {
-            functions[at] = all[at / COUNT][at % COUNT];
-            at += 1;
-        }
-        functions
-    };
+    pub(crate) static FUNCTIONS: [[Access; COUNT]; LANES.len()] = [of::<16>(), of::<32>()];
+
+    const fn of<const L: usize>() -> [Access; COUNT] {
+        [
+            load::<1, 1, L>,
+            load::<2, 1, L>,
+            load::<4, 1, L>,
+            load::<4, 2, L>,
+            load::<4, 4, L>,
+            load::<4, 8, L>,
+            load::<8, 1, L>,
+            load::<8, 2, L>,
+            load::<8, 4, L>,
+            store::<u8, L>,
+            store::<u16, L>,
+            store::<u32, L>,
+            store::<u64, L>,
+        ]
+    }
 
     /// Lanes that are loaded together.
     const GROUP: usize = 8;
@@ -260,6 +252,7 @@ mod x86 {
         lists: *mut u8,
         turn: u32,
     ) {
+        let lanes = lanes & all(L);
         let (numbers, values) = (lists.cast::<u32>(), lists.wrapping_add(L * size_of::<u32>()).cast::<T>());
         let one = |number: u32| {
             let lane = (number ^ turn) as usize % L;
@@ -269,11 +262,11 @@ mod x86 {
                 place.cast::<T>().write_unaligned(*values.wrapping_add(lane));
             }
         };
-        if lanes & all(L) == all(L) {
+        if lanes == all(L) {
             (0..L as u32).for_each(one);
             return;
         }
-        let mut rest = turned(lanes & all(L), turn);
+        let mut rest = turned(lanes, turn);
         while rest != 0 {
             one(rest.trailing_zeros());
             rest &= rest - 1;
@@ -324,7 +317,7 @@ mod tests {
                     for (l, number) in numbers.iter().enumerate() {
                         lists.0[4 * l..][..4].copy_from_slice(&number.to_le_bytes());
                     }
-                    let function = FUNCTIONS[Piece { bytes, count }.load(lanes).unwrap()];
+                    let function = FUNCTIONS.as_flattened()[Piece { bytes, count }.load(lanes).unwrap()];
                     // SAFETY: the host has AVX2; places of lanes that take part are within the memory.
                     unsafe { function(memory.as_mut_ptr(), 2, active, lists.0.as_mut_ptr(), 0) };
                     for l in (0..lanes).filter(|l| active >> l & 1 != 0) {
@@ -362,7 +355,7 @@ mod tests {
                         expected[place..][..bytes as usize]
                             .copy_from_slice(&value(l).to_le_bytes()[..bytes as usize]);
                     }
-                    let function = FUNCTIONS[store(bytes, lanes).unwrap()];
+                    let function = FUNCTIONS.as_flattened()[store(bytes, lanes).unwrap()];
                     // SAFETY: all places are within the memory.
                     unsafe { function(memory.as_mut_ptr(), 2, active, lists.0.as_mut_ptr(), turn) };
                     assert_eq!(memory, expected, "{bytes} bytes, {lanes} lanes, {active:#x}, {turn}");

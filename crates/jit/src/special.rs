@@ -50,15 +50,15 @@ impl Special {
 }
 
 /// All of them, for 1, for 16 and for 32 lanes, as this host computes them.
-pub(crate) fn functions() -> &'static [Function; COUNT * LANES.len()] {
+pub(crate) fn functions() -> &'static [Function] {
     match Level::detect() {
-        Level::Baseline => &baseline::FUNCTIONS,
+        Level::Baseline => baseline::FUNCTIONS.as_flattened(),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => &avx2::FUNCTIONS,
+        Level::Avx2 => avx2::FUNCTIONS.as_flattened(),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => &avx512::FUNCTIONS,
+        Level::Avx512 => avx512::FUNCTIONS.as_flattened(),
         #[cfg(not(target_arch = "x86_64"))]
-        Level::Avx2 | Level::Avx512 => &baseline::FUNCTIONS,
+        Level::Avx2 | Level::Avx512 => baseline::FUNCTIONS.as_flattened(),
     }
 }
 
@@ -68,37 +68,29 @@ macro_rules! level {
         mod $name {
             use super::*;
 
-            pub(super) static FUNCTIONS: [Function; COUNT * LANES.len()] = {
-                const fn of<const L: usize>() -> [Function; COUNT] {
-                    [
-                        one::<Rcp<false>, L>,
-                        one::<Rcp<true>, L>,
-                        one::<Sqrt<false>, L>,
-                        one::<Sqrt<true>, L>,
-                        one::<Rsqrt<false>, L>,
-                        one::<Rsqrt<true>, L>,
-                        one::<Ex2<false>, L>,
-                        one::<Ex2<true>, L>,
-                        one::<Lg2<false>, L>,
-                        one::<Lg2<true>, L>,
-                        two::<Approximate<false>, L>,
-                        two::<Approximate<true>, L>,
-                        two::<Full<false>, L>,
-                        two::<Full<true>, L>,
-                        one::<Sine<0>, L>,
-                        one::<Sine<1>, L>,
-                        one::<Tanh, L>,
-                    ]
-                }
-                let all = [of::<1>(), of::<16>(), of::<32>()];
-                let mut functions = [all[0][0]; COUNT * LANES.len()];
-                let mut at = 0;
-                while at < functions.len() {
-                    functions[at] = all[at / COUNT][at % COUNT];
-                    at += 1;
-                }
-                functions
-            };
+            pub(super) static FUNCTIONS: [[Function; COUNT]; LANES.len()] = [of::<1>(), of::<16>(), of::<32>()];
+
+            const fn of<const L: usize>() -> [Function; COUNT] {
+                [
+                    one::<Rcp<false>, L>,
+                    one::<Rcp<true>, L>,
+                    one::<Sqrt<false>, L>,
+                    one::<Sqrt<true>, L>,
+                    one::<Rsqrt<false>, L>,
+                    one::<Rsqrt<true>, L>,
+                    one::<Ex2<false>, L>,
+                    one::<Ex2<true>, L>,
+                    one::<Lg2<false>, L>,
+                    one::<Lg2<true>, L>,
+                    two::<Approximate<false>, L>,
+                    two::<Approximate<true>, L>,
+                    two::<Full<false>, L>,
+                    two::<Full<true>, L>,
+                    one::<Sine<0>, L>,
+                    one::<Sine<1>, L>,
+                    one::<Tanh, L>,
+                ]
+            }
 
             $(#[target_feature(enable = $features)])?
             unsafe extern "C" fn one<F: Approximation, const L: usize>(list: *mut u32) {

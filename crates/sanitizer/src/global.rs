@@ -218,21 +218,10 @@ impl Global {
     /// Of a page the rows that nobody has written all of, by bit.
     pub(crate) fn unwritten(&self, extras: &Extras, number: u64) -> u64 {
         let some = |row: &Row| (0..ROW).step_by(GRANULE as usize).any(|at| !extras.is_written(row, at));
+        let all_if = |unwritten: bool| if unwritten { u64::MAX } else { 0 };
         match self.pages.get(number) {
-            None => {
-                if self.is_fresh(number) {
-                    u64::MAX
-                } else {
-                    0
-                }
-            }
-            Some(Page::Whole(row)) => {
-                if row.unwritten {
-                    u64::MAX
-                } else {
-                    0
-                }
-            }
+            None => all_if(self.is_fresh(number)),
+            Some(Page::Whole(row)) => all_if(row.unwritten),
             Some(Page::Listed(_)) => 0,
             Some(Page::Rows(rows)) => {
                 rows.iter().enumerate().fold(0, |all, (at, row)| all | u64::from(some(row)) << at)

@@ -160,6 +160,11 @@ pub(crate) struct Emitter<'a> {
 }
 
 impl Emitter<'_> {
+    /// Whether all lanes of the row are known to execute the current instruction.
+    pub(crate) fn all_execute(&self) -> bool {
+        self.full && self.guard.is_none()
+    }
+
     /// The mask of the lanes that execute the current instruction, and whether that is known to be all.
     pub(crate) fn active(&mut self) -> (String, bool) {
         let Some(guard) = self.guard.clone() else { return (self.mask.clone(), self.full) };

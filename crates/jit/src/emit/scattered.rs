@@ -132,7 +132,7 @@ impl Emitter<'_> {
             }
         }
         if let (Some(otherwise), [value]) = (otherwise, &values[..])
-            && !(self.full && self.guard.is_none())
+            && !self.all_execute()
         {
             let (ty, bit) = (self.text.int(bits, Kind::Vector), self.text.int(1, Kind::Vector));
             values = vec![self.text.value(&format!("select {bit} {active}, {ty} {value}, {ty} {otherwise}"))];
@@ -189,7 +189,7 @@ impl Emitter<'_> {
         for (value, list) in stored.iter().zip(&lists) {
             self.text.line(&format!("store {ty} {value}, ptr {list}"));
         }
-        let lanes = match self.full && self.guard.is_none() {
+        let lanes = match self.all_execute() {
             true => "-1".to_owned(),
             false => self.text.mask_bits(active),
         };

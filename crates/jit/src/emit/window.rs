@@ -545,7 +545,7 @@ impl Emitter<'_> {
     fn no_lane_beyond(&mut self, numbers: &str, limit: &str, bits: u32, active: &str) -> String {
         let (int, bit) = (self.text.int(bits, Kind::Vector), self.text.int(1, Kind::Vector));
         let mut outside = self.text.value(&format!("icmp uge {int} {numbers}, {limit}"));
-        if !self.full || self.guard.is_some() {
+        if !self.all_execute() {
             outside = self.text.value(&format!("and {bit} {outside}, {active}"));
         }
         let any = self.text.any(&outside);
