@@ -20,6 +20,7 @@ pub(crate) struct Descriptor {
 
 impl Descriptor {
     /// Reads the fields.
+    #[inline]
     pub(crate) fn new(bits: u64) -> Self {
         let bytes = |low: u32| (bits >> low & 0x3fff) as u32 * 16;
         Self {
@@ -37,20 +38,28 @@ impl Descriptor {
     }
 
     /// The address of the 16 bytes at byte `along` of a line.
+    #[inline]
     pub(crate) fn along_line(&self, line: u32, along: u32) -> u32 {
-        let (inside, beyond) = (along % self.width, along / self.width);
+        let (inside, beyond) = self.in_rows(along);
         self.address(line / 8 * self.stride + line % 8 * self.width + beyond * self.leading + inside)
     }
 
     /// The address of 8 elements of 16 bits from `line` on, all at `k`: the transposed layout.
+    #[inline]
     pub(crate) fn across_lines(&self, line: u32, k: u32) -> u32 {
-        let (inside, beyond) = (2 * line % self.width, 2 * line / self.width);
+        let (inside, beyond) = self.in_rows(2 * line);
         // Without swizzling the two strides change places.
         let (lines, ks) = match self.width {
             CHUNK => (self.stride, self.leading),
             _ => (self.leading, self.stride),
         };
         self.address(k / 8 * ks + k % 8 * self.width + beyond * lines + inside)
+    }
+
+    /// Where a byte is in its swizzled row, and how many are before that.
+    fn in_rows(&self, byte: u32) -> (u32, u32) {
+        // The width is a power of two, but no division knows that.
+        (byte & (self.width - 1), byte >> self.width.trailing_zeros())
     }
 
     fn address(&self, offset: u32) -> u32 {

@@ -23,7 +23,7 @@ impl Product {
     pub(crate) fn side_by_side(&self) -> Option<Kind> {
         let in_blocks = self.m == ROWS && self.n.is_multiple_of(LINES);
         let bits = self.config.a.bits();
-        let whole = bits <= 32 && self.k.is_multiple_of(QUAD * 32 / bits as usize);
+        let whole = (self.k * bits as usize).is_multiple_of(QUAD * 32);
         let [c, d] = [&self.c, &self.d].map(|fragment| fragment.planes().len());
         let fits = in_blocks && whole && (c, d) == (self.n / 2, self.n / 2) && self.sparsity.is_none();
         Kind::of(&self.config, self.k).filter(|_| fits)
@@ -122,10 +122,10 @@ impl Product {
             for (block, columns) in columns.chunks_exact(rows.len()).enumerate() {
                 let first = block * QUAD + 2 * half;
                 let addends = [source.c(first), source.c(first + 1)];
-                let Some(sums) = A::sums(v, &self.config, rows, columns, addends) else {
+                let (sums, _) = results[first..].as_chunks_mut();
+                if !A::sums(v, &self.config, rows, columns, addends, &mut sums[0]) {
                     return Ok(false);
-                };
-                results[first..first + 2].copy_from_slice(&sums);
+                }
             }
         }
         Ok(true)
@@ -245,6 +245,7 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
+    #[inline(always)]
     fn new(x: &Exec<'_>, factor: &'a Factor, operand: Operand, warp: usize) -> Self {
         let signs = match operand {
             Operand::F16 | Operand::Bf16 if factor.negated => 1 << 31 | 1 << 15,

@@ -25,7 +25,20 @@ use crate::lanes::EMPTY;
 
 /// Checks that all lanes of every team of `together` warps are here. `Some` is what the operation must return instead
 /// of going on: [`event::CONVERGE`], with the teams that are complete in [`Exec::taken`], or a fault.
+#[inline]
 pub(crate) fn assemble(x: &mut Exec<'_>, together: usize) -> Option<u32> {
+    let all_here = (0..x.warps).all(|warp| x.mask[warp] == !0 && x.threads.live[warp] == !0);
+    if all_here && x.warps.is_multiple_of(together) {
+        x.taken = EMPTY;
+        x.taken[..x.warps].fill(!0);
+        return None;
+    }
+    assemble_some(x, together)
+}
+
+/// The same where some lanes are not here.
+#[cold]
+fn assemble_some(x: &mut Exec<'_>, together: usize) -> Option<u32> {
     let mut complete = EMPTY;
     let mut waits = false;
     for first in (0..x.warps).step_by(together) {

@@ -16,6 +16,7 @@ pub(super) struct Tile {
 
 impl Tile {
     /// The matrix that the bits of a descriptor say.
+    #[inline]
     pub(super) fn new(bits: u64, transposed: bool, operand: Operand) -> Self {
         Self { descriptor: Descriptor::new(bits), transposed, operand, bytes: bytes_of(operand) }
     }

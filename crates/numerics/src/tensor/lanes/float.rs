@@ -97,16 +97,19 @@ impl Arithmetic for Floats {
         rows: &[Factors],
         columns: &[Factors],
         c: [&[u32; LANES]; 2],
-    ) -> Option<[[u32; LANES]; 2]> {
-        let mut results = [[0; LANES]; 2];
-        for parity in 0..2 {
+        d: &mut [[u32; LANES]; 2],
+    ) -> bool {
+        let mut parts = v.parts(c);
+        for (parity, part) in parts.iter_mut().enumerate() {
             let sums = match config.a {
-                Operand::Tf32 => part::<V, 1>(v, rows, columns, v.part(c, parity), parity)?,
-                _ => part::<V, 2>(v, rows, columns, v.part(c, parity), parity)?,
+                Operand::Tf32 => of_parity::<V, 1>(v, rows, columns, *part, parity),
+                _ => of_parity::<V, 2>(v, rows, columns, *part, parity),
             };
-            v.put(sums, &mut results, parity);
+            let Some(sums) = sums else { return false };
+            *part = sums;
         }
-        Some(results)
+        v.registers(parts, d);
+        true
     }
 }
 
@@ -133,9 +136,15 @@ fn exponents_of<F: Format, V: Vectors>(v: V, any: V::W, field: V::W) -> V::W {
     v.select_zero_halves(any, v.splat(both(NONE)), exponent)
 }
 
+/// Negative where an exponent is not among [`LEAST`] to [`GREATEST`].
+#[inline(always)]
+fn outside<V: Vectors>(v: V, exponent: V::W) -> V::W {
+    v.or(v.sub(exponent, v.splat(bits(LEAST))), v.sub(v.splat(bits(GREATEST)), exponent))
+}
+
 /// The sums of the rows of a parity, of words with so many elements.
 #[inline(always)]
-fn part<V: Vectors, const ELEMENTS: usize>(
+fn of_parity<V: Vectors, const ELEMENTS: usize>(
     v: V,
     rows: &[Factors],
     columns: &[Factors],
@@ -150,20 +159,24 @@ fn part<V: Vectors, const ELEMENTS: usize>(
             most = v.max_halves(most, v.add_halves(a, b));
         }
     }
-    let magnitude = v.shr::<1>(v.shl::<1>(c));
-    let field = v.max(v.shr::<{ F32::MANTISSA_BITS }>(magnitude), v.splat(1));
-    let of_c = v.sub(field, v.splat(bits(F32::BIAS)));
-    let of_c = v.select_zero(magnitude, v.splat(bits(2 * NONE)), of_c);
-    let most = v.max(v.max(v.lower(most), v.sar::<16>(most)), of_c);
-    // Where there are but zeros, any power will do.
-    let too_small = v.and_not(v.sub(most, v.splat(bits(LEAST))), v.sub(most, v.splat(bits(NOTHING))));
-    let refused = v.or(too_small, v.sub(v.splat(bits(GREATEST)), most));
-    let field = v.add(v.max(most, v.splat(bits(LEAST))), v.splat(bits(F32::BIAS)));
-    let top = v.shl::<{ F32::MANTISSA_BITS }>(field);
-    let scale = v.sub(v.splat(power(ALIGNED as i32) + power(0)), top);
-    if v.any_negative(refused) {
-        return None;
+    let of_products = v.max(v.lower(most), v.sar::<16>(most));
+    let magnitude = v.shl::<1>(c);
+    // A zero has none, and a subnormal a greater one: all of these are less than [`LEAST`].
+    let of_c = v.sub(v.shr::<{ F32::MANTISSA_BITS + 1 }>(magnitude), v.splat(bits(F32::BIAS)));
+    let mut most = v.max(of_products, of_c);
+    if v.any_negative(outside(v, most)) {
+        // Where there are but zeros, any power will do.
+        let of_zero = v.splat(bits(2 * NONE));
+        let nothing =
+            v.sub(v.max(of_products, v.select_zero(magnitude, of_zero, of_c)), v.splat(bits(NOTHING)));
+        let nothing = v.sar::<31>(nothing);
+        most = v.or(v.and_not(most, nothing), v.and(v.splat(bits(LEAST)), nothing));
+        if v.any_negative(outside(v, most)) {
+            return None;
+        }
     }
+    let top = v.shl::<{ F32::MANTISSA_BITS }>(most);
+    let scale = v.sub(v.splat(power(ALIGNED as i32)), top);
     let mut products = v.splat(0);
     for (a, b) in rows.iter().zip(columns) {
         for (a, b) in a.values.iter().zip(&b.values).take(ELEMENTS) {
@@ -175,13 +188,9 @@ fn part<V: Vectors, const ELEMENTS: usize>(
     }
     let addend = v.cut(v.multiply(c, scale));
     let sum = v.add(products, addend);
-    let overflow = v.and(v.xor(sum, products), v.xor(sum, addend));
-    let magnitude = v.abs(sum);
-    // Without the first of the bits that do not fit, what is left of them is rounded down.
-    let kept = v.and_not(magnitude, v.shr::<{ F32::MANTISSA_BITS + 1 }>(magnitude));
-    // The one magnitude that has no sign to spare.
-    let refused = v.or(overflow, kept);
-    let unit = v.sub(top, v.splat(Wide::KEPT << F32::MANTISSA_BITS));
-    let sign = v.and(sum, v.splat(F32::SIGN as u32));
-    (!v.any_negative(refused)).then_some(v.or(v.multiply(v.float(kept), unit), sign))
+    if v.any_negative(v.and(v.xor(sum, products), v.xor(sum, addend))) {
+        return None;
+    }
+    let unit = v.add(top, v.splat(power(-(Wide::KEPT as i32))));
+    Some(v.multiply(v.float(sum), unit))
 }

@@ -56,9 +56,10 @@ impl Arithmetic for Integers {
         rows: &[Factors],
         columns: &[Factors],
         c: [&[u32; LANES]; 2],
-    ) -> Option<[[u32; LANES]; 2]> {
-        let mut results = [[0; LANES]; 2];
-        for parity in 0..2 {
+        d: &mut [[u32; LANES]; 2],
+    ) -> bool {
+        let mut parts = v.parts(c);
+        for (parity, part) in parts.iter_mut().enumerate() {
             let mut sums = v.splat(0);
             for (Factors(a), Factors(b)) in rows.iter().zip(columns) {
                 for (a, b) in a.iter().zip(b).take(in_half(config.a)) {
@@ -68,16 +69,16 @@ impl Arithmetic for Integers {
                     }
                 }
             }
-            let c = v.part(c, parity);
-            let mut result = v.add(sums, c);
+            let c = *part;
+            *part = v.add(sums, c);
             if config.satfinite {
-                let overflow = v.and(v.xor(result, sums), v.xor(result, c));
+                let overflow = v.and(v.xor(*part, sums), v.xor(*part, c));
                 let (overflown, end) =
                     (v.sar::<31>(overflow), v.xor(v.sar::<31>(c), v.splat(i32::MAX as u32)));
-                result = v.or(v.and_not(result, overflown), v.and(end, overflown));
+                *part = v.or(v.and_not(*part, overflown), v.and(end, overflown));
             }
-            v.put(result, &mut results, parity);
         }
-        Some(results)
+        v.registers(parts, d);
+        true
     }
 }

@@ -36,15 +36,16 @@ pub trait Arithmetic: Debug + 'static {
     /// Decodes the words of a register, [transposed](Vectors::transpose).
     fn decode<V: Vectors>(v: V, operand: Operand, words: V::W, factors: &mut Self::Factors);
 
-    /// Two registers of D: the dot products of eight rows of A with the even columns of eight of B, and with the odd ones.
-    /// `rows` and `columns` have what meets at equal places. `None` if the results are not among those that are computed here.
+    /// Computes two registers of D: the dot products of eight rows of A with the even columns of eight of B, and with the odd ones.
+    /// `rows` and `columns` have what meets at equal places. `false` if the results are not among those that are computed here.
     fn sums<V: Vectors>(
         v: V,
         config: &Config,
         rows: &[Self::Factors],
         columns: &[Self::Factors],
         c: [&[u32; LANES]; 2],
-    ) -> Option<[[u32; LANES]; 2]>;
+        d: &mut [[u32; LANES]; 2],
+    ) -> bool;
 }
 
 /// Which arithmetic computes the dot products of an instruction.

@@ -48,7 +48,8 @@ fn sums_of<A: Arithmetic, V: Vectors>(
     };
     let rows: Vec<_> = operands.a.iter().map(|words| decode(config.a, words)).collect();
     let columns: Vec<_> = operands.b.iter().map(|words| decode(config.b, words)).collect();
-    A::sums(v, config, &rows, &columns, operands.c.each_ref())
+    let mut d = [[0; LANES]; 2];
+    A::sums(v, config, &rows, &columns, operands.c.each_ref(), &mut d).then_some(d)
 }
 
 /// The same with all levels of the host, which agree.

@@ -32,10 +32,10 @@ pub trait Vectors: Copy + 'static {
     fn rows(self, from: &[u32; LANES], at: usize) -> Self::W;
     /// In the lanes of each column its word: they are eight from `at` on, the even columns', then the odd ones'.
     fn columns(self, from: &[u32; LANES], at: usize) -> Self::W;
-    /// The rows of a parity of what two registers hold of a block of D.
-    fn part(self, from: [&[u32; LANES]; 2], parity: usize) -> Self::W;
-    /// Puts them into the registers.
-    fn put(self, x: Self::W, to: &mut [[u32; LANES]; 2], parity: usize);
+    /// The rows of each parity of what two registers hold of a block of D.
+    fn parts(self, registers: [&[u32; LANES]; 2]) -> [Self::W; 2];
+    /// Puts into registers what these are the parts of.
+    fn registers(self, parts: [Self::W; 2], registers: &mut [[u32; LANES]; 2]);
 
     /// `a + b`, wrapping.
     fn add(self, a: Self::W, b: Self::W) -> Self::W;
@@ -51,8 +51,6 @@ pub trait Vectors: Copy + 'static {
     fn xor(self, a: Self::W, b: Self::W) -> Self::W;
     /// The greater one, with signs.
     fn max(self, a: Self::W, b: Self::W) -> Self::W;
-    /// The magnitude, that of the least integer as it is.
-    fn abs(self, a: Self::W) -> Self::W;
     /// `a << N`.
     fn shl<const N: u32>(self, a: Self::W) -> Self::W;
     /// `a >> N`, without a sign.
@@ -72,7 +70,7 @@ pub trait Vectors: Copy + 'static {
     fn multiply(self, a: Self::W, b: Self::W) -> Self::W;
     /// The integer below an `.f32`, towards zero; any where none of 32 bits is.
     fn cut(self, a: Self::W) -> Self::W;
-    /// The `.f32` of a signed integer, to nearest.
+    /// The `.f32` of a signed integer, towards zero.
     fn float(self, a: Self::W) -> Self::W;
 
     /// Each word's half words shifted left.
@@ -142,7 +140,7 @@ fn pairs(a: u32, b: u32, f: impl Fn(i16, i16) -> i16) -> u32 {
     u32::from(low as u16) | u32::from(high as u16) << 16
 }
 
-/// The lane of the registers where a lane of a part, row by row, lies: see [`Vectors::part`].
+/// The lane of the registers where a lane of a part, row by row, lies: see [`Vectors::parts`].
 #[inline(always)]
 fn of_register(lane: usize, parity: usize) -> usize {
     4 * (2 * (lane / LINES) + parity) + lane % 4
@@ -182,13 +180,15 @@ impl Vectors for Portable {
         lanes!(l => from[at + l % LINES])
     }
     #[inline(always)]
-    fn part(self, from: [&[u32; LANES]; 2], parity: usize) -> Self::W {
-        lanes!(l => from[l % LINES / 4][of_register(l, parity)])
+    fn parts(self, registers: [&[u32; LANES]; 2]) -> [Self::W; 2] {
+        [0, 1].map(|parity| lanes!(l => registers[l % LINES / 4][of_register(l, parity)]))
     }
     #[inline(always)]
-    fn put(self, x: Self::W, to: &mut [[u32; LANES]; 2], parity: usize) {
-        for (l, word) in x.into_iter().enumerate() {
-            to[l % LINES / 4][of_register(l, parity)] = word;
+    fn registers(self, parts: [Self::W; 2], registers: &mut [[u32; LANES]; 2]) {
+        for (parity, part) in parts.into_iter().enumerate() {
+            for (l, word) in part.into_iter().enumerate() {
+                registers[l % LINES / 4][of_register(l, parity)] = word;
+            }
         }
     }
     #[inline(always)]
@@ -218,10 +218,6 @@ impl Vectors for Portable {
     #[inline(always)]
     fn max(self, a: Self::W, b: Self::W) -> Self::W {
         lanes!(l => (a[l] as i32).max(b[l] as i32) as u32)
-    }
-    #[inline(always)]
-    fn abs(self, a: Self::W) -> Self::W {
-        lanes!(l => (a[l] as i32).unsigned_abs())
     }
     #[inline(always)]
     fn shl<const N: u32>(self, a: Self::W) -> Self::W {
@@ -261,7 +257,9 @@ impl Vectors for Portable {
     }
     #[inline(always)]
     fn float(self, a: Self::W) -> Self::W {
-        lanes!(l => (a[l] as i32 as f32).to_bits())
+        // Without the first of the bits that do not fit, what is left of them is rounded down.
+        let kept = |magnitude: u32| (magnitude & !(magnitude >> f32::MANTISSA_DIGITS)) as f32;
+        lanes!(l => kept((a[l] as i32).unsigned_abs()).to_bits() | a[l] & 1 << 31)
     }
     #[inline(always)]
     fn shl_halves<const N: u32>(self, a: Self::W) -> Self::W {

@@ -38,9 +38,18 @@ impl Avx512 {
 /// Eight words, each twice.
 const TWICE: [i32; 16] = [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7];
 
-/// Two rows of eight words in turn, and apart again.
-const IN_TURN: [i32; 16] = [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15];
-const APART: [i32; 16] = [0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15];
+/// Of four rows of two registers, four words each, those of a parity: their words in turn, column by column.
+const IN_TURN: [[i32; 16]; 2] = [
+    [0, 8, 1, 9, 2, 10, 3, 11, 16, 24, 17, 25, 18, 26, 19, 27],
+    [4, 12, 5, 13, 6, 14, 7, 15, 20, 28, 21, 29, 22, 30, 23, 31],
+];
+/// The four rows of each register from those of both parities.
+const APART: [[i32; 16]; 2] = [
+    [0, 2, 4, 6, 16, 18, 20, 22, 1, 3, 5, 7, 17, 19, 21, 23],
+    [8, 10, 12, 14, 24, 26, 28, 30, 9, 11, 13, 15, 25, 27, 29, 31],
+];
+
+const TOWARDS_ZERO: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
 
 /// What both levels do chunk by chunk, by the same intrinsics of other widths.
 macro_rules! by_chunks {
@@ -100,6 +109,16 @@ macro_rules! variable_shifts {
     };
 }
 
+/// The words of two vectors that an order names.
+///
+/// # Safety
+/// The host has AVX-512 F.
+#[inline(always)]
+unsafe fn exchanged(a: __m512i, b: __m512i, order: &[i32; 16]) -> __m512i {
+    // SAFETY: 16 words of memory; the host has the level.
+    unsafe { _mm512_permutex2var_epi32(a, _mm512_loadu_si512(order.as_ptr().cast()), b) }
+}
+
 impl Vectors for Avx512 {
     by_chunks!(__m512i, 2);
 
@@ -131,29 +150,20 @@ impl Vectors for Avx512 {
         }
     }
     #[inline(always)]
-    fn part(self, from: [&[u32; LANES]; 2], parity: usize) -> Self::W {
-        let four =
-            |register: usize, row: usize| from[register][4 * (2 * row + parity)..][..4].as_ptr().cast();
-        let pair = [0, 2].map(|row| [four(0, row), four(1, row), four(0, row + 1), four(1, row + 1)]);
-        chunks!([0 1] (pair) {
-            let low = _mm256_loadu2_m128i(pair[1], pair[0]);
-            let both = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), _mm256_loadu2_m128i(pair[3], pair[2]));
-            _mm512_permutexvar_epi32(_mm512_loadu_si512(IN_TURN.as_ptr().cast()), both)
-        })
+    fn parts(self, registers: [&[u32; LANES]; 2]) -> [Self::W; 2] {
+        let (even, odd) = (self.load(registers[0]), self.load(registers[1]));
+        let [first, second] = IN_TURN;
+        [
+            chunks!([0 1] (even, odd) exchanged(even, odd, &first)),
+            chunks!([0 1] (even, odd) exchanged(even, odd, &second)),
+        ]
     }
     #[inline(always)]
-    fn put(self, x: Self::W, to: &mut [[u32; LANES]; 2], parity: usize) {
-        for (i, x) in x.into_iter().enumerate() {
-            let mut rows = [0; 16];
-            // SAFETY: 16 words of memory; the host has the level.
-            unsafe {
-                let order = _mm512_loadu_si512(APART.as_ptr().cast());
-                _mm512_storeu_si512(rows.as_mut_ptr().cast(), _mm512_permutexvar_epi32(order, x));
-            }
-            for (four, words) in rows.chunks_exact(4).enumerate() {
-                to[four % 2][4 * (4 * i + four / 2 * 2 + parity)..][..4].copy_from_slice(words);
-            }
-        }
+    fn registers(self, parts: [Self::W; 2], registers: &mut [[u32; LANES]; 2]) {
+        let [even, odd] = parts;
+        let [first, second] = APART;
+        self.store(chunks!([0 1] (even, odd) exchanged(even, odd, &first)), &mut registers[0]);
+        self.store(chunks!([0 1] (even, odd) exchanged(even, odd, &second)), &mut registers[1]);
     }
     chunkwise! { [0 1] W
         add(a, b) = _mm512_add_epi32(a, b);
@@ -163,10 +173,9 @@ impl Vectors for Avx512 {
         or(a, b) = _mm512_or_si512(a, b);
         xor(a, b) = _mm512_xor_si512(a, b);
         max(a, b) = _mm512_max_epi32(a, b);
-        abs(a) = _mm512_abs_epi32(a);
         multiply(a, b) = _mm512_castps_si512(_mm512_mul_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b)));
         cut(a) = _mm512_cvttps_epi32(_mm512_castsi512_ps(a));
-        float(a) = _mm512_castps_si512(_mm512_cvtepi32_ps(a));
+        float(a) = _mm512_castps_si512(_mm512_cvt_roundepi32_ps::<TOWARDS_ZERO>(a));
         multiply_pairs(a, b) = _mm512_madd_epi16(a, b);
         add_halves(a, b) = _mm512_add_epi16(a, b);
         max_halves(a, b) = _mm512_max_epi16(a, b);
@@ -236,20 +245,25 @@ impl Vectors for Avx2 {
         [unsafe { _mm256_loadu_si256(eight.cast()) }; 4]
     }
     #[inline(always)]
-    fn part(self, from: [&[u32; LANES]; 2], parity: usize) -> Self::W {
-        let four =
-            |register: usize, row: usize| from[register][4 * (2 * row + parity)..][..4].as_ptr().cast();
-        let pair = [0, 1, 2, 3].map(|row| (four(0, row), four(1, row)));
-        chunks!([0 1 2 3] (pair) _mm256_loadu2_m128i(pair.1, pair.0))
+    fn parts(self, registers: [&[u32; LANES]; 2]) -> [Self::W; 2] {
+        let [even, odd] = registers;
+        let row = |row: usize| (even[4 * row..][..4].as_ptr().cast(), odd[4 * row..][..4].as_ptr().cast());
+        let parts = [[row(0), row(2), row(4), row(6)], [row(1), row(3), row(5), row(7)]];
+        let [first, second] = parts;
+        [
+            chunks!([0 1 2 3] (first) _mm256_loadu2_m128i(first.1, first.0)),
+            chunks!([0 1 2 3] (second) _mm256_loadu2_m128i(second.1, second.0)),
+        ]
     }
     #[inline(always)]
-    fn put(self, x: Self::W, to: &mut [[u32; LANES]; 2], parity: usize) {
-        let [even, odd] = to;
-        for (row, x) in x.into_iter().enumerate() {
-            let at = 4 * (2 * row + parity);
-            let (even, odd) = (&mut even[at..at + 4], &mut odd[at..at + 4]);
-            // SAFETY: four words of memory each; the host has the level.
-            unsafe { _mm256_storeu2_m128i(odd.as_mut_ptr().cast(), even.as_mut_ptr().cast(), x) };
+    fn registers(self, parts: [Self::W; 2], [even, odd]: &mut [[u32; LANES]; 2]) {
+        for (parity, part) in parts.into_iter().enumerate() {
+            for (row, x) in part.into_iter().enumerate() {
+                let at = 4 * (2 * row + parity);
+                let (even, odd) = (&mut even[at..at + 4], &mut odd[at..at + 4]);
+                // SAFETY: four words of memory each; the host has the level.
+                unsafe { _mm256_storeu2_m128i(odd.as_mut_ptr().cast(), even.as_mut_ptr().cast(), x) };
+            }
         }
     }
     chunkwise! { [0 1 2 3] W
@@ -260,10 +274,16 @@ impl Vectors for Avx2 {
         or(a, b) = _mm256_or_si256(a, b);
         xor(a, b) = _mm256_xor_si256(a, b);
         max(a, b) = _mm256_max_epi32(a, b);
-        abs(a) = _mm256_abs_epi32(a);
         multiply(a, b) = _mm256_castps_si256(_mm256_mul_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b)));
         cut(a) = _mm256_cvttps_epi32(_mm256_castsi256_ps(a));
-        float(a) = _mm256_castps_si256(_mm256_cvtepi32_ps(a));
+        float(a) = {
+            let magnitude = _mm256_abs_epi32(a);
+            // Without the first of the bits that do not fit, what is left of them is rounded down.
+            let kept = _mm256_andnot_si256(_mm256_srli_epi32::<{ f32::MANTISSA_DIGITS as i32 }>(magnitude), magnitude);
+            // The least integer is its own magnitude, which here has a sign.
+            let sign = _mm256_and_si256(a, _mm256_set1_epi32(i32::MIN));
+            _mm256_or_si256(_mm256_castps_si256(_mm256_cvtepi32_ps(kept)), sign)
+        };
         multiply_pairs(a, b) = _mm256_madd_epi16(a, b);
         add_halves(a, b) = _mm256_add_epi16(a, b);
         max_halves(a, b) = _mm256_max_epi16(a, b);
