@@ -6,11 +6,13 @@ use crate::check::Checker;
 use crate::clock::{Clock, Time};
 use crate::detector::Detector;
 use crate::global::{Global, PAGE, ROWS};
-use crate::release::Home;
-use crate::row::{ROW, Row};
+use crate::observed::Observed;
+use crate::release::{Home, Released};
+use crate::row::{CELLS, ROW, Row, is_aligned};
 use crate::runs::Run;
-use crate::shadow::{Cell, Entry, Extras, GRANULE, WHOLE};
+use crate::shadow::{Cell, Entry, Extra, Extras, GRANULE, Location, WHOLE};
 use crate::shared_out::on_threads;
+use crate::state::home_of;
 use machine::fault::Access;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -22,7 +24,7 @@ impl Detector {
         self.launches[launch].talks |=
             parts.iter().flat_map(|part| &part.launches).any(|launch| launch.talks);
         let base = Arc::clone(&self.launches[launch].knowledge.generic);
-        let mut replay = Replay { base, own: (u32::MAX, Arc::default()), time: self.time };
+        let mut replay = Replay { base, own: (u32::MAX, Arc::default()), time: self.time, before: None };
         let (mut lists, mut numbers) = (Vec::new(), FxHashSet::default());
         for part in &mut parts {
             part.global.before = None;
@@ -89,6 +91,24 @@ fn take_rows(pages: &mut [(u64, &mut [Row; ROWS])], parts: &[&Global]) -> Vec<Le
     left
 }
 
+impl Extra {
+    /// What a part of a launch has counted comes behind what is here, as one of the orders in which that may have been: its first
+    /// atomic has observed the last write before, if that is given.
+    fn follow(&mut self, part: &Self, before: Option<&Location>) {
+        self.repeated = self.repeated.max(part.repeated);
+        self.forgotten = self.forgotten.max(part.forgotten);
+        if let Some((before, first)) = before.zip(part.strong_writes.first()) {
+            let reader = (first.cta, first.warps.trailing_zeros() as u16, first.lanes);
+            let write = (before.thread, before.time);
+            self.observe(Observed { write, reader, time: first.time, atomic: true });
+        }
+        part.observed.iter().for_each(|observed| _ = self.observe(*observed));
+        // Atomics pass on what was released before them.
+        let released = before.map_or_else(Released::nothing, |before| Arc::clone(&before.released));
+        self.location = part.location.clone().map(|location| Location { released, ..location });
+    }
+}
+
 /// Accesses that were judged before, and are made once more.
 struct Replay {
     /// What the threads of the launch knew when they began.
@@ -96,6 +116,8 @@ struct Replay {
     /// The same and all that a CTA has done.
     own: (u32, Arc<Clock>),
     time: Time,
+    /// The last write to the location that is counted at.
+    before: Option<Location>,
 }
 
 impl Replay {
@@ -104,7 +126,9 @@ impl Replay {
             let split = extras.split(&mut row);
             extras.cells(split)
         };
-        for (address, cell) in (address..).step_by(GRANULE as usize).zip(cells) {
+        let left = self.take_cells(detector, address, &cells);
+        let words = (0..).zip((address..).step_by(GRANULE as usize)).zip(cells);
+        for ((_, address), cell) in words.filter(|((at, _), _)| left >> at & 1 != 0) {
             match extras.split_bytes(&cell).copied() {
                 Some(bytes) => {
                     for (address, byte) in (address..).zip(&bytes) {
@@ -116,16 +140,56 @@ impl Replay {
         }
     }
 
+    /// Makes the words of a row what a part says of them, where that is simple and nobody else in the launch has accessed them. Those
+    /// that are left, by bit.
+    fn take_cells(&self, detector: &mut Detector, address: u64, cells: &[Cell; CELLS]) -> u16 {
+        let Detector { global, extras, .. } = detector;
+        let split = extras.split(global.row(address));
+        let mut left = 0;
+        for (at, (own, cell)) in extras.cells_mut(split).iter_mut().zip(cells).enumerate() {
+            let before = |entry: &Entry| entry.time <= self.base.everyone();
+            if cell.extra != 0 || own.extra != 0 || !before(&own.write) || !before(&own.read) {
+                let untouched = cell.extra == 0 && !cell.write.exists() && !cell.read.exists();
+                left |= u16::from(!untouched) << at;
+            } else if cell.write.exists() {
+                *own = *cell;
+            } else if cell.read.exists() {
+                (own.read, own.shifts[1]) = (cell.read, cell.shifts[1]);
+            }
+        }
+        left
+    }
+
     fn cell(&mut self, detector: &mut Detector, extras: &Extras, (address, bytes): (u64, u64), cell: &Cell) {
         let [of_write, of_read] = cell.shifts;
         let reads = extras.reads(cell.extra).as_slice().iter().map(|read| (*read, of_read, Access::Load));
+        let extra = extras.get(cell.extra);
+        // Where bytes are told apart it is not known which element was counted.
+        let counts = if bytes == GRANULE { &extra.strong_writes[..] } else { &[] };
         let all = [(cell.write, of_write, Access::Store), (cell.read, of_read, Access::Load)];
-        for (entry, shift, access) in all.into_iter().chain(reads).filter(|(entry, ..)| entry.exists()) {
+        let all = all.into_iter().chain(reads).filter(|(entry, ..)| entry.exists());
+        for (entry, shift, access) in all.chain(counts.iter().map(|count| (*count, WHOLE, Access::Atomic))) {
             let run = match shift < WHOLE {
                 true => Run { address, lanes: entry.lanes, count: bytes >> shift, bytes: 1 << shift },
                 false => Run::of_range(address, bytes, entry.lanes),
             };
             self.access(detector, &run, entry, access);
+        }
+        if let Some(first) = counts.first() {
+            let Detector { global, extras, sites, launches, .. } = detector;
+            let site = sites.get(first.site());
+            let reached = |location: &Location| {
+                home_of(launches, first.cta).is_some_and(|home| location.reaches(home, site))
+            };
+            // The location of eight bytes stands with the first four.
+            let begins = is_aligned(address, site.element.into());
+            extras.with_cell(global.row(address), address, |extras, cell| {
+                let own = extras.of(cell);
+                if begins {
+                    self.before = own.location.take().filter(reached);
+                }
+                own.follow(extra, self.before.as_ref());
+            });
         }
     }
 

@@ -1,22 +1,32 @@
 //! Which kernels have CTAs that work apart: they share global memory, and have no means to tell one another of it. So nothing orders
 //! what two of them do, whoever comes first, and whatever they do can be undone by putting memory back.
+//!
+//! Relaxed atomics whose results nobody reads are no such means: they order nothing, and no thread knows what they have found. (With
+//! results a thread may do one thing or another, by who has come first; what is found would depend on the host's threads.)
 
 use crate::site::{Action, Site, Sites};
+use ir::instruction::Instruction as Lowered;
+use ir::{Access as Use, Function as LoweredFunction};
+use memory_model::event::{Order, Scope};
 use ptx::isa::{Access, Effects, Flow, Footprint, Meeting, Proxy};
-use ptx::module::{FuncId, FunctionKind, Instruction, Module};
+use ptx::module::{FuncId, FunctionKind, Instruction, Module, Param, RegId};
 use ptx::types::StateSpace;
+use rustc_hash::FxHashMap;
+use std::cell::LazyCell;
 
 /// Whether the CTAs of a kernel do; its module has a number. If it calls anything, that may be every function of the module.
 pub(crate) fn works_apart(sites: &Sites, (number, module): (u32, &Module), kernel: FuncId) -> bool {
     let stays = |function: FuncId| {
         let Some(body) = &module.functions[function.index()].body else { return false };
+        let results = LazyCell::new(|| Results::new(module, function));
         (0..).zip(&body.instructions).all(|(at, instruction)| {
-            let Site { action, strong, .. } = *sites.get(sites.id(number, function, at));
+            let site = sites.get(sites.id(number, function, at));
             let followed = matches!(
-                action,
+                site.action,
                 Action::None | Action::Access(_) | Action::CompareAndSwap | Action::Rows { .. }
             );
-            followed && stays_inside(module, instruction, strong)
+            let counts = || site.counts() && results.as_ref().is_some_and(|results| results.are_unread(at));
+            followed && stays_inside(module, instruction, site.strong, counts)
         })
     };
     let calls = |instruction: &Instruction| {
@@ -28,8 +38,70 @@ pub(crate) fn works_apart(sites: &Sites, (number, module): (u32, &Module), kerne
     stays(kernel) && (!calls || others.all(|(at, other)| other.kind == FunctionKind::Entry || stays(at)))
 }
 
-/// Whether an instruction does nothing that is noticed outside of its CTA but weak loads and stores.
-fn stays_inside(module: &Module, instruction: &Instruction, strong: bool) -> bool {
+impl Site {
+    /// Whether it is morally strong to whatever other CTAs do so to the same element, and orders nothing.
+    fn counts(&self) -> bool {
+        self.order == Order::Relaxed && self.scope >= Scope::Gpu && matches!(self.element, 4 | 8)
+    }
+}
+
+/// The registers of a function, and how many instructions read each.
+struct Results<'m> {
+    function: LoweredFunction<'m>,
+    readers: FxHashMap<RegId, usize>,
+}
+
+impl<'m> Results<'m> {
+    /// `None` if some instruction is not known.
+    fn new(module: &'m Module, function: FuncId) -> Option<Self> {
+        let declared = &module.functions[function.index()];
+        let lowered = LoweredFunction::lower(module, function)?;
+        let mut readers = FxHashMap::default();
+        for at in 0..declared.body.as_ref()?.instructions.len() as u32 {
+            reads(lowered.instruction(at)?, |register| *readers.entry(register).or_default() += 1);
+        }
+        for param in &declared.returns {
+            if let Param::Register(register) = param {
+                *readers.entry(*register).or_default() += 1;
+            }
+        }
+        Some(Self { function: lowered, readers })
+    }
+
+    /// Whether nobody reads what an instruction writes. That a guard leaves it as it was is no read of its own.
+    fn are_unread(&self, at: u32) -> bool {
+        let Some(instruction) = self.function.instruction(at) else { return false };
+        let (mut own, mut unread) = (FxHashMap::<RegId, usize>::default(), true);
+        instruction.registers(&mut |register, access| match access {
+            Use::Read | Use::Write => {}
+            Use::ReadWrite => *own.entry(register).or_default() += 1,
+        });
+        instruction.registers(&mut |register, access| match access {
+            Use::Read => {}
+            Use::Write | Use::ReadWrite => {
+                let others = self.readers.get(&register).copied().unwrap_or(0);
+                unread &= others == own.get(&register).copied().unwrap_or(0);
+            }
+        });
+        unread
+    }
+}
+
+/// Visits the registers that an instruction reads.
+fn reads(instruction: &Lowered, mut visit: impl FnMut(RegId)) {
+    instruction.registers(&mut |register, access| match access {
+        Use::Read | Use::ReadWrite => visit(register),
+        Use::Write => {}
+    });
+}
+
+/// Whether an instruction does nothing that is noticed outside of its CTA but weak loads and stores, and atomics that count.
+fn stays_inside(
+    module: &Module,
+    instruction: &Instruction,
+    strong: bool,
+    counts: impl Fn() -> bool,
+) -> bool {
     /// Spaces that no other CTA has, or that nobody writes.
     const INSIDE: [StateSpace; 5] = [
         StateSpace::Shared,
@@ -53,7 +125,8 @@ fn stays_inside(module: &Module, instruction: &Instruction, strong: bool) -> boo
             let rows = effect.proxy == Proxy::Generic && effect.footprint == Footprint::Rows && inside;
             match effect.access {
                 Access::Load | Access::Store => rows || by_lane && (inside || !strong),
-                Access::Atomic | Access::CompareAndSwap | Access::Reduce => by_lane && inside,
+                Access::Atomic | Access::Reduce => by_lane && (inside || counts()),
+                Access::CompareAndSwap => by_lane && inside,
                 Access::Mbarrier(_) => false,
             }
         })

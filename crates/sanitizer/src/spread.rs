@@ -1,8 +1,8 @@
 //! Launches whose CTAs several host threads run, each of which judges those that it runs.
 //!
-//! Where CTAs [work apart](crate::apart), what two of them do races if one writes what the other one accesses, and nothing else that is
-//! found needs both. So every host thread has a detector of its own, a *part* of the launch, which begins with nothing
-//! remembered. At the end it is asked whether a word that one part has written was accessed by another one.
+//! Where CTAs [work apart](crate::apart), what two of them do races if one changes what the other one accesses, unless both count, and
+//! nothing else that is found needs both. So every host thread has a detector of its own, a *part* of the launch, which begins with
+//! nothing remembered. At the end it is asked whether a word that one part has changed was accessed by another one.
 //!
 //! If anything is found, by a part or then, what the launch has written is undone, and it runs once more, on one host thread: so
 //! reports are always those of that order, and here it is enough to see that there is something. Else
@@ -26,6 +26,7 @@ use machine::observe::{Happening, Issue, Observer, PackAccess};
 use ptx::module::{FuncId, Function, FunctionKind};
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -196,7 +197,7 @@ impl Spread<'_> {
         Box::new(Part { detector: detectors.of_run.part(*launch, before), known: [u64::MAX; KNOWN] })
     }
 
-    /// What a store is about to change is saved.
+    /// What a store or an atomic is about to change is saved.
     #[inline(always)]
     fn save(&self, known: &mut [u64; KNOWN], access: &PackAccess<'_>, masks: &[u32]) {
         if !matches!(access.space, SpaceKind::Global | SpaceKind::Generic) {
@@ -255,7 +256,7 @@ impl Spread<'_> {
     }
 }
 
-/// Whether no part has written what another one has accessed.
+/// Whether no part has changed what another one has accessed, but for what both count.
 fn do_not_meet(parts: &mut [Detector]) -> bool {
     // Of each page whether anybody has rows there, and whether others have, too.
     let mut pages: FxHashMap<u64, bool> = FxHashMap::default();
@@ -282,7 +283,7 @@ fn do_not_meet(parts: &mut [Detector]) -> bool {
     on_threads(parts.len(), &mut several, apart).into_iter().all(|apart| apart)
 }
 
-/// Whether no part has written what another one has accessed of a page.
+/// The same of a page.
 fn is_apart(number: u64, parts: &[(&Global, &Extras)]) -> bool {
     let mut known = [Footprint::default(); ROWS];
     parts.iter().filter_map(|(global, extras)| Some((global.rows_of(number)?, extras))).all(
@@ -300,14 +301,14 @@ fn is_apart(number: u64, parts: &[(&Global, &Extras)]) -> bool {
     )
 }
 
-/// Puts back what words had that a part has written.
+/// Puts back what words had that a part has changed.
 fn undo(device: &Device, part: &Detector, saved: &[Saved; LISTS]) {
     for number in part.global.numbers() {
         let page = saved[number as usize % LISTS].get(&number);
         let Some((page, rows)) = page.zip(part.global.rows_of(number)) else { continue };
         for (at, row) in (0..).step_by(ROW as usize).zip(rows).filter(|(_, row)| !row.is_untouched()) {
-            let written = part.extras.footprint(row).written;
-            for word in (0..ROW / GRANULE).filter(|word| written >> word & 1 != 0) {
+            let changed = part.extras.footprint(row).changed();
+            for word in (0..ROW / GRANULE).filter(|word| changed >> word & 1 != 0) {
                 let at = at + word * GRANULE;
                 write(device, number * PAGE + at, &page[at as usize..][..GRANULE as usize]);
             }
@@ -317,21 +318,39 @@ fn undo(device: &Device, part: &Detector, saved: &[Saved; LISTS]) {
 
 /// Reads what there is of a range.
 fn read(device: &Device, address: u64, into: &mut [u8]) {
-    if !device.read(address, into) && into.len() > 1 {
-        let half = into.len() / 2;
-        let (low, high) = into.split_at_mut(half);
-        read(device, address, low);
-        read(device, address + half as u64, high);
+    if !device.read(address, into) {
+        for Range { start, end } in parts_of(device, address..address + into.len() as u64) {
+            device.read(start, &mut into[(start - address) as usize..(end - address) as usize]);
+        }
     }
 }
 
 /// Writes to what there is of a range.
 fn write(device: &Device, address: u64, from: &[u8]) {
-    if !device.write(address, from) && from.len() > 1 {
-        let (low, high) = from.split_at(from.len() / 2);
-        write(device, address, low);
-        write(device, address + low.len() as u64, high);
+    if !device.write(address, from) {
+        for Range { start, end } in parts_of(device, address..address + from.len() as u64) {
+            device.write(start, &from[(start - address) as usize..(end - address) as usize]);
+        }
     }
+}
+
+/// What there is of a range.
+fn parts_of(device: &Device, range: Range<u64>) -> Vec<Range<u64>> {
+    let inside = |start: u64, end: u64| start.max(range.start)..end.min(range.end);
+    let mut parts = Vec::new();
+    let others = device.reach().memories();
+    for memory in others.iter().map(|memory| &**memory).chain([device.memory()]) {
+        let mut behind = range.end;
+        while behind > range.start
+            && let Some((start, bytes)) = memory.nearest_below(behind - 1)
+        {
+            parts.push(inside(start, start.saturating_add(bytes)));
+            behind = start;
+        }
+    }
+    parts.extend(device.reach().host_ranges().iter().map(|host| inside(host.start(), host.end())));
+    parts.retain(|part| part.start < part.end);
+    parts
 }
 
 impl Observer for Spread<'_> {
@@ -340,7 +359,7 @@ impl Observer for Spread<'_> {
             return;
         }
         self.with_part(|Part { detector, known }| {
-            if let Some(access) = issue.access.as_ref().filter(|access| access.access == Access::Store) {
+            if let Some(access) = issue.access.as_ref().filter(|access| access.access != Access::Load) {
                 self.save(known, access, issue.masks);
             }
             detector.issue(0, issue);
