@@ -8,7 +8,7 @@ use crate::detector::Detector;
 use crate::global::{Global, PAGE, ROWS};
 use crate::observed::Observed;
 use crate::release::{Home, Released};
-use crate::row::{CELLS, ROW, Row, is_aligned};
+use crate::row::{CELLS, Pattern, ROW, Row, is_aligned};
 use crate::runs::Run;
 use crate::shadow::{Cell, Entry, Extra, Extras, GRANULE, Location, WHOLE};
 use crate::shared_out::on_threads;
@@ -122,6 +122,9 @@ struct Replay {
 
 impl Replay {
     fn row(&mut self, detector: &mut Detector, extras: &mut Extras, address: u64, mut row: Row) {
+        if row.is_in_half_rows() && self.take_half_rows(detector, extras, (address, &row)) {
+            return;
+        }
         let cells = *{
             let split = extras.split(&mut row);
             extras.cells(split)
@@ -138,6 +141,27 @@ impl Replay {
                 None => self.cell(detector, extras, (address, GRANULE), &cell),
             }
         }
+    }
+
+    /// Makes the halves of a row what a part says of them, if what is known of it is simple. Whether that is all.
+    fn take_half_rows(&self, detector: &mut Detector, part: &Extras, (address, row): (u64, &Row)) -> bool {
+        let Detector { global, extras, .. } = detector;
+        let own = global.row(address);
+        let before = |pattern: &Pattern| pattern.entry.time <= self.base.everyone();
+        let simple = own.split == 0 && own.extra == 0 && before(&own.write) && before(&own.read);
+        if !simple || !(own.read.is_whole() || !own.read.entry.exists()) {
+            return false;
+        }
+        let mut halves = own.half_rows();
+        let of_part = part.half_rows.get(row.number());
+        let mut both = halves.iter_mut().zip(of_part);
+        let all = both.all(|(own, half)| half.is_untouched() || take_row(own, half));
+        if all {
+            let number = extras.half_rows.make();
+            *extras.half_rows.get_mut(number) = halves;
+            *own = Row::in_half_rows(number);
+        }
+        all
     }
 
     /// Makes the words of a row what a part says of them, where that is simple and nobody else in the launch has accessed them. Those

@@ -2,6 +2,7 @@
 //! that ([`memory_model::definitions`]).
 
 use crate::anchors::{Anchor, anchors};
+use crate::looks::Looking;
 use crate::products::{self, Step};
 use machine::fault::Access;
 use memory_model::definitions::NEWEST;
@@ -246,6 +247,8 @@ pub(crate) struct Sites {
     asynchronous: Vec<bool>,
     /// For each module, of which functions it is known what addresses are computed of.
     anchored: Vec<Vec<bool>>,
+    /// For each module, which instructions are strong loads.
+    looking: Vec<Looking>,
     /// Whether any function of any module multiplies matrices.
     pub(crate) have_products: bool,
 }
@@ -269,8 +272,8 @@ impl Default for Sites {
             instruction: 0,
         };
         let sites = vec![of_driver(Access::Load), of_driver(Access::Store)];
-        let (starts, steps, asynchronous, anchored) = Default::default();
-        Self { sites, starts, steps, asynchronous, anchored, have_products: false }
+        let (starts, steps, asynchronous, anchored, looking) = Default::default();
+        Self { sites, starts, steps, asynchronous, anchored, looking, have_products: false }
     }
 }
 
@@ -280,6 +283,7 @@ impl Sites {
         let number = self.starts.len() as u32;
         let mut starts = Vec::with_capacity(module.functions.len());
         let mut asynchronous = false;
+        let mut looking = vec![Vec::new(); module.functions.len()];
         for (index, function) in module.functions.iter().enumerate() {
             starts.push(self.sites.len() as SiteId);
             let Some(body) = &function.body else { continue };
@@ -298,6 +302,7 @@ impl Sites {
                     || effects.groups.is_some()
                     || effects.memory.iter().any(|effect| by_another(effect.proxy));
                 let reduces = effects.memory.iter().any(|effect| effect.access == isa::Access::Reduce);
+                looking[index].push(action == Action::Access(Access::Load) && NEWEST.is_strong(order));
                 let mut spaces = (0..opcode.data().operands.len()).filter_map(|i| opcode.operand_space(i));
                 self.sites.push(Site {
                     action,
@@ -318,6 +323,8 @@ impl Sites {
             }
         }
         self.starts.push(starts);
+        let any = looking.iter().flatten().any(|looks| *looks);
+        self.looking.push(if any { Arc::new(looking) } else { Arc::default() });
         self.asynchronous.push(asynchronous);
         self.anchored.push(vec![false; module.functions.len()]);
         let functions = (0..module.functions.len() as u32).map(FuncId);
@@ -335,6 +342,11 @@ impl Sites {
     /// Whether a module has asynchronous operations, as the driver's copies are.
     pub(crate) fn are_asynchronous(&self, module: u32) -> bool {
         self.asynchronous.get(module as usize).is_none_or(|asynchronous| *asynchronous)
+    }
+
+    /// Of each function of a module which instructions are strong loads; empty if none is.
+    pub(crate) fn looking(&self, module: u32) -> &Looking {
+        &self.looking[module as usize]
     }
 
     /// Finds out what the addresses of a function's accesses are computed of.
