@@ -7,6 +7,7 @@ use crate::clock::{Clock, Time};
 use crate::detector::Detector;
 use crate::global::{Global, PAGE, ROWS};
 use crate::observed::Observed;
+use crate::race::STRONG;
 use crate::release::{Home, Released};
 use crate::row::{CELLS, Pattern, ROW, Row, is_aligned};
 use crate::runs::Run;
@@ -44,6 +45,7 @@ impl Detector {
         for (part, address, row) in left.into_iter().flatten() {
             replay.row(self, &mut parts[part].extras, address, row);
         }
+        self.time = replay.time;
         // Rows come first: what is kept of their pages would have to be looked at again.
         lists.into_iter().filter(|listed| !listed.pages().is_empty()).for_each(|list| self.global.keep(list));
     }
@@ -93,19 +95,40 @@ fn take_rows(pages: &mut [(u64, &mut [Row; ROWS])], parts: &[&Global]) -> Vec<Le
 
 impl Extra {
     /// What a part of a launch has counted comes behind what is here, as one of the orders in which that may have been: its first
-    /// atomic has observed the last write before, if that is given.
-    fn follow(&mut self, part: &Self, before: Option<&Location>) {
-        self.repeated = self.repeated.max(part.repeated);
-        self.forgotten = self.forgotten.max(part.forgotten);
-        if let Some((before, first)) = before.zip(part.strong_writes.first()) {
+    /// atomic has observed the last write before, if that is given. Its times are later than what is here, since those of parts
+    /// go on side by side; nobody has learned any of them. The latest of them.
+    fn follow(&mut self, part: &Self, before: Option<&Location>) -> Time {
+        let times = |extra: &Self| {
+            let behind = extra.behind.iter().map(|(entry, _)| entry.time);
+            let observed = extra.observed.iter().map(|observed| observed.write.1);
+            let all = extra.strong_writes.iter().map(|entry| entry.time).chain(behind).chain(observed);
+            all.fold((Time::MAX, 0), |(first, last), time| (time.min(first), time.max(last)))
+        };
+        let by = times(self).1.saturating_add(1).saturating_sub(times(part).0);
+        let later = |time: Time| if time == 0 { 0 } else { time.saturating_add(by) };
+        let moved = |entry: &Entry| Entry { time: later(entry.time), ..*entry };
+        self.repeated = self.repeated.max(later(part.repeated));
+        self.forgotten = self.forgotten.max(later(part.forgotten));
+        if let Some((before, first)) = before.zip(part.strong_writes.first().map(moved)) {
             let reader = (first.cta, first.warps.trailing_zeros() as u16, first.lanes);
             let write = (before.thread, before.time);
             self.observe(Observed { write, reader, time: first.time, atomic: true });
         }
-        part.observed.iter().for_each(|observed| _ = self.observe(*observed));
+        for &observed @ Observed { write: (thread, time), time: read, .. } in &part.observed {
+            self.observe(Observed { write: (thread, later(time)), time: later(read), ..observed });
+        }
+        let new = self.strong_writes.is_empty() && self.strong_reads.is_empty();
+        self.kind = part.kind.filter(|_| new || self.kind == part.kind);
+        self.strong_writes.extend(part.strong_writes.iter().map(moved));
+        self.behind.extend(part.behind.iter().map(|(entry, wrote)| (moved(entry), *wrote)));
+        self.strong_writes.drain(..self.strong_writes.len().saturating_sub(STRONG));
+        self.behind.drain(..self.behind.len().saturating_sub(STRONG));
+        self.polls.clear();
         // Atomics pass on what was released before them.
         let released = before.map_or_else(Released::nothing, |before| Arc::clone(&before.released));
-        self.location = part.location.clone().map(|location| Location { released, ..location });
+        let last = |last: Location| Location { released, time: later(last.time), ..last };
+        self.location = part.location.clone().map(last);
+        times(self).1
     }
 }
 
@@ -188,18 +211,17 @@ impl Replay {
         let [of_write, of_read] = cell.shifts;
         let reads = extras.reads(cell.extra).as_slice().iter().map(|read| (*read, of_read, Access::Load));
         let extra = extras.get(cell.extra);
-        // Where bytes are told apart it is not known which element was counted.
-        let counts = if bytes == GRANULE { &extra.strong_writes[..] } else { &[] };
         let all = [(cell.write, of_write, Access::Store), (cell.read, of_read, Access::Load)];
         let all = all.into_iter().chain(reads).filter(|(entry, ..)| entry.exists());
-        for (entry, shift, access) in all.chain(counts.iter().map(|count| (*count, WHOLE, Access::Atomic))) {
+        for (entry, shift, access) in all {
             let run = match shift < WHOLE {
                 true => Run { address, lanes: entry.lanes, count: bytes >> shift, bytes: 1 << shift },
                 false => Run::of_range(address, bytes, entry.lanes),
             };
             self.access(detector, &run, entry, access);
         }
-        if let Some(first) = counts.first() {
+        // Where bytes are told apart it is not known which element was counted.
+        if let Some(first) = extra.strong_writes.first().filter(|_| bytes == GRANULE) {
             let Detector { global, extras, sites, launches, .. } = detector;
             let site = sites.get(first.site());
             let reached = |location: &Location| {
@@ -212,7 +234,8 @@ impl Replay {
                 if begins {
                     self.before = own.location.take().filter(reached);
                 }
-                own.follow(extra, self.before.as_ref());
+                self.time = own.follow(extra, self.before.as_ref()).max(self.time);
+                cell.unwritten = 0;
             });
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::clock::Time;
 use crate::listed::{Kept, Listed};
+use crate::reused::Reused;
 use crate::row::{ROW, Row};
 use crate::shadow::{Cell, Extras, GRANULE};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -130,7 +131,7 @@ pub(crate) struct Global {
     pub(crate) before: Option<Before>,
     /// Pages that are not there and that nobody has written: the first, and that behind the last.
     fresh: BTreeMap<u64, u64>,
-    pub(crate) listed: Listed,
+    pub(crate) listed: Reused<Listed>,
     pub(crate) kept: Kept,
     left: Left,
 }
