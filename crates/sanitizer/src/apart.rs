@@ -5,13 +5,12 @@
 //! results a thread may do one thing or another, by who has come first; what is found would depend on the host's threads.)
 
 use crate::site::{Action, Site, Sites};
-use ir::instruction::Instruction as Lowered;
 use ir::{Access as Use, Function as LoweredFunction};
 use memory_model::event::{Order, Scope};
 use ptx::isa::{Access, Effects, Flow, Footprint, Meeting, Proxy};
 use ptx::module::{FuncId, FunctionKind, Instruction, Module, Param, RegId};
 use ptx::types::StateSpace;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 use std::cell::LazyCell;
 
 /// Whether the CTAs of a kernel do; its module has a number. If it calls anything, that may be every function of the module.
@@ -45,10 +44,10 @@ impl Site {
     }
 }
 
-/// The registers of a function, and how many instructions read each.
+/// The registers of a function that some instruction reads. (A guard leaves a register as it was, which is no use of what it has.)
 struct Results<'m> {
     function: LoweredFunction<'m>,
-    readers: FxHashMap<RegId, usize>,
+    read: FxHashSet<RegId>,
 }
 
 impl<'m> Results<'m> {
@@ -56,43 +55,33 @@ impl<'m> Results<'m> {
     fn new(module: &'m Module, function: FuncId) -> Option<Self> {
         let declared = &module.functions[function.index()];
         let lowered = LoweredFunction::lower(module, function)?;
-        let mut readers = FxHashMap::default();
+        let mut read = FxHashSet::default();
         for at in 0..declared.body.as_ref()?.instructions.len() as u32 {
-            reads(lowered.instruction(at)?, |register| *readers.entry(register).or_default() += 1);
+            let instruction = lowered.instruction(at)?;
+            instruction.registers(&mut |register, access| match access {
+                Use::ReadWrite if instruction.guard.is_some() => {}
+                Use::Read | Use::ReadWrite => _ = read.insert(register),
+                Use::Write => {}
+            });
         }
         for param in &declared.returns {
             if let Param::Register(register) = param {
-                *readers.entry(*register).or_default() += 1;
+                read.insert(*register);
             }
         }
-        Some(Self { function: lowered, readers })
+        Some(Self { function: lowered, read })
     }
 
-    /// Whether nobody reads what an instruction writes. That a guard leaves it as it was is no read of its own.
+    /// Whether nobody reads what an instruction writes.
     fn are_unread(&self, at: u32) -> bool {
         let Some(instruction) = self.function.instruction(at) else { return false };
-        let (mut own, mut unread) = (FxHashMap::<RegId, usize>::default(), true);
-        instruction.registers(&mut |register, access| match access {
-            Use::Read | Use::Write => {}
-            Use::ReadWrite => *own.entry(register).or_default() += 1,
-        });
+        let mut unread = true;
         instruction.registers(&mut |register, access| match access {
             Use::Read => {}
-            Use::Write | Use::ReadWrite => {
-                let others = self.readers.get(&register).copied().unwrap_or(0);
-                unread &= others == own.get(&register).copied().unwrap_or(0);
-            }
+            Use::Write | Use::ReadWrite => unread &= !self.read.contains(&register),
         });
         unread
     }
-}
-
-/// Visits the registers that an instruction reads.
-fn reads(instruction: &Lowered, mut visit: impl FnMut(RegId)) {
-    instruction.registers(&mut |register, access| match access {
-        Use::Read | Use::ReadWrite => visit(register),
-        Use::Write => {}
-    });
 }
 
 /// Whether an instruction does nothing that is noticed outside of its CTA but weak loads and stores, and atomics that count.

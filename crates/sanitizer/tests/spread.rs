@@ -256,3 +256,60 @@ fn reads_of_a_spread_launch_race_with_later_writes() {
         );
     }
 }
+
+/// A kernel of a few accesses, each by all threads or by one CTA, to words that threads have alone, or that several share.
+fn random_body(mut next: impl FnMut(u32) -> u32) -> String {
+    let mut body = String::new();
+    for _ in 0..=next(3) {
+        let access = match next(8) {
+            0 | 1 => ("ld.global.u32 %r6, [%d2];", 4),
+            2 => ("st.global.u32 [%d2], %r2;", 4),
+            3 => ("ld.global.u8 %r6, [%d2+1];", 4),
+            4 => ("red.global.add.u64 [%d2], 1;", 8),
+            5 => ("atom.global.max.u32 %r7, [%d2], %r2;", 4),
+            6 => ("red.relaxed.sys.global.add.u32 [%d2], 1;", 4),
+            _ => ("red.global.add.u32 [%d2], 1;", 4),
+        };
+        let (access, bytes) = access;
+        let own = 4 * WORDS as u32 / bytes - 1;
+        let mask = [own, own, own, 63, 0][next(5) as usize];
+        let moved = [0, 0, 0, 1, 64][next(5) as usize];
+        let guard = ["", "", "@%p0 "][next(3) as usize];
+        body += &format!(
+            "setp.eq.u32 %p0, %r1, {};\nadd.u32 %r5, %r2, {moved};\nand.b32 %r5, %r5, {mask};\n\
+            mul.wide.u32 %d2, %r5, {bytes};\nadd.u64 %d2, %d0, %d2;\n{guard}{access}\n{}",
+            next(32),
+            ["", "bar.sync 0;\n"][next(2) as usize]
+        );
+    }
+    body
+}
+
+#[test]
+fn random_kernels_are_judged_alike() {
+    let mut state = 1_u32;
+    let mut next = move |below: u32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 16) % below
+    };
+    let mut clean = 0;
+    for _ in 0..120 {
+        let body = random_body(&mut next);
+        let at = 4 * u64::from(next(2048));
+        let access = [machine::fault::Access::Load, machine::fault::Access::Store][next(2) as usize];
+        let of = |threads| {
+            let (program, sanitizer) = (Program::new(&body), sanitizer());
+            let (tries, _) = program.launch(&sanitizer, threads, &sanitizer.now());
+            let outcome = program.outcome(&sanitizer, tries);
+            // Whether something beside the launch races with it.
+            sanitizer.copied("a copy", &[(program.buffer + at, 4, access)], &Moment::default());
+            (outcome, sanitizer.reports().len())
+        };
+        let ((several, beside), (one, beside_one)) = (of(4), of(1));
+        assert_eq!((&several.reports, beside), (&one.reports, beside_one), "{body}");
+        assert!(!one.reports.is_empty() || several.changed == one.changed, "{body}");
+        clean += u32::from(several.tries == [4]);
+    }
+    // Both have been tried.
+    assert!((20..100).contains(&clean), "{clean}");
+}
