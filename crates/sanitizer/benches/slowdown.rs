@@ -249,7 +249,11 @@ fn profile(bench: &Bench, prepared: &Prepared, checks: &str, threads: usize) {
     let of_all = time_of_all().zip(before).map_or(f64::NAN, |(after, before)| after - before);
     let took = median(if threads > 1 { clocks } else { own });
     let of_all = of_all / f64::from(launches) * 1e3;
-    println!("{}: {:.3} ms, of all threads {of_all:.3}, checked for {checks}", prepared.case.kernel, took * 1e3);
+    println!(
+        "{}: {:.3} ms, of all threads {of_all:.3}, checked for {checks}",
+        prepared.case.kernel,
+        took * 1e3
+    );
 }
 
 fn measure(bench: &Bench, prepared: &Prepared, threads: usize) {

@@ -24,6 +24,11 @@ impl Detector {
         self.time = parts.iter().fold(self.time, |time, part| time.max(part.time));
         self.launches[launch].talks |=
             parts.iter().flat_map(|part| &part.launches).any(|launch| launch.talks);
+        // What was found out about addresses is so in all launches.
+        let sites = parts.iter().map(|part| &part.sites).max_by_key(|sites| sites.functions_with_anchors());
+        if let Some(sites) = sites.filter(|sites| sites.modules() == self.sites.modules()) {
+            self.sites = Arc::clone(sites);
+        }
         let base = Arc::clone(&self.launches[launch].knowledge.generic);
         let mut replay = Replay { base, own: (u32::MAX, Arc::default()), time: self.time, before: None };
         let (mut lists, mut numbers) = (Vec::new(), FxHashSet::default());

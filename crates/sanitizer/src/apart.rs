@@ -85,12 +85,7 @@ impl<'m> Results<'m> {
 }
 
 /// Whether an instruction does nothing that is noticed outside of its CTA but weak loads and stores, and atomics that count.
-fn stays_inside(
-    module: &Module,
-    instruction: &Instruction,
-    strong: bool,
-    counts: impl Fn() -> bool,
-) -> bool {
+fn stays_inside(module: &Module, instruction: &Instruction, strong: bool, counts: impl Fn() -> bool) -> bool {
     /// Spaces that no other CTA has, or that nobody writes.
     const INSIDE: [StateSpace; 5] = [
         StateSpace::Shared,

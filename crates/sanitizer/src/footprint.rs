@@ -85,9 +85,8 @@ impl Extras {
         }
         if row.is_in_cells() {
             let cells = self.cells(row.split).iter().enumerate();
-            let with_cell = |all: Footprint, (at, cell): (usize, &Cell)| {
-                all.with_cell(at, cell, self.get(cell.extra))
-            };
+            let with_cell =
+                |all: Footprint, (at, cell): (usize, &Cell)| all.with_cell(at, cell, self.get(cell.extra));
             return cells.fold(Footprint::default(), with_cell);
         }
         if row.split != 0 {
@@ -138,7 +137,9 @@ mod tests {
     fn what_is_counted_alike_does_not_meet() {
         let none = Footprint::default();
         let of = |counted| Footprint { counted, ..none };
-        assert!(!of([1, 0]).meets(of([1, 0])) && !of([0, 1]).meets(of([0, 1])) && !of([1, 0]).meets(of([0, 2])));
+        assert!(
+            !of([1, 0]).meets(of([1, 0])) && !of([0, 1]).meets(of([0, 1])) && !of([1, 0]).meets(of([0, 2]))
+        );
         assert!(of([1, 0]).meets(of([0, 1])) && of([0, 1]).meets(of([1, 0])));
         for weak in [Footprint { read: 1, ..none }, Footprint { written: 1, ..none }] {
             assert!([[1, 0], [0, 1]].iter().all(|&at| of(at).meets(weak) && weak.meets(of(at))));

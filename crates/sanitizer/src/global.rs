@@ -8,7 +8,7 @@ use crate::row::{ROW, Row};
 use crate::shadow::{Cell, Extras, GRANULE};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::ops::Range;
 
 /// Bytes of guest memory that a page shadows.
 pub(crate) const PAGE: u64 = 4096;
@@ -98,11 +98,18 @@ impl Pages {
     }
 }
 
-/// Tells of a page by its number which rows nobody has written all of, by bit.
-type Unwritten = dyn Fn(u64) -> u64 + Send + Sync;
+/// Tells of pages side by side by their numbers which rows of each nobody has written all of, by bit.
+type Unwritten = dyn Fn(Range<u64>) -> Vec<u64> + Send + Sync;
+
+/// Pages that are asked for together.
+const TOGETHER: u64 = 16;
 
 /// Another shadow that says what was written before this one began.
-pub(crate) struct Before(pub(crate) Arc<Unwritten>);
+pub(crate) struct Before {
+    ask: Box<Unwritten>,
+    /// What it has said of pages, by the number of the first one.
+    said: FxHashMap<u64, Vec<u64>>,
+}
 
 impl std::fmt::Debug for Before {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -111,8 +118,15 @@ impl std::fmt::Debug for Before {
 }
 
 impl Before {
-    fn page(&self, number: u64) -> Page {
-        match self.0(number) {
+    pub(crate) fn new(ask: impl Fn(Range<u64>) -> Vec<u64> + Send + Sync + 'static) -> Self {
+        Self { ask: Box::new(ask), said: FxHashMap::default() }
+    }
+
+    fn page(&mut self, number: u64) -> Page {
+        let first = number - number % TOGETHER;
+        let said =
+            self.said.entry(first).or_insert_with(|| (self.ask)(first..first.saturating_add(TOGETHER)));
+        match said.get((number - first) as usize).copied().unwrap_or(0) {
             0 => Page::Whole(Row::new(false)),
             u64::MAX => Page::Whole(Row::new(true)),
             rows => {
@@ -186,6 +200,11 @@ impl Global {
         listed.forget_all();
         *before = None;
         *kept = Kept::default();
+    }
+
+    /// Whether it says anything of any page.
+    pub(crate) fn knows_any(&self) -> bool {
+        !self.pages.places.is_empty() || !self.fresh.is_empty()
     }
 
     /// The numbers of the pages that are there.

@@ -93,9 +93,9 @@ pub use suppress::Suppressions;
 
 use detector::Detector;
 use detectors::Detectors;
+use looks::Looks;
 use machine::fault::Access;
 use machine::observe::{Happening, Issue, Lanes, Observer};
-use looks::Looks;
 use machine::{Device, Fault, SchedulerKind, Trap};
 use ptx::module::{Checked, FuncId, Module};
 use queue::Queue;

@@ -130,9 +130,15 @@ impl Listed {
         self.refused[site] = true;
     }
 
+    /// By instruction whether runs of it are refused.
+    pub(crate) fn refused(&self) -> &[bool] {
+        &self.refused
+    }
+
     /// Refuses what another one does.
-    pub(crate) fn refuse_as(&mut self, other: &Self) {
-        self.refused.clone_from(&other.refused);
+    pub(crate) fn refuse_as(&mut self, refused: &[bool]) {
+        self.refused.clear();
+        self.refused.extend_from_slice(refused);
     }
 
     /// The pages of which there are reads.

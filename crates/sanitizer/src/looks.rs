@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Of each function of a module which instructions are strong loads; empty if none is.
 pub(crate) type Looking = Arc<Vec<Vec<bool>>>;
 
-/// Looks that are known, at most, by the last digits of a number that is made of them.
+/// Looks that are known, at most: in two places each, by a number that is made of them.
 const KNOWN: usize = 1024;
 
 /// A look of a thread.
@@ -46,7 +46,8 @@ impl Look {
     fn number(&self) -> usize {
         let [x, y, z] = self.block;
         let parts = [self.place.1, self.warp, self.at.1 as u32 / 4, x, y, z];
-        let mixed = parts.into_iter().fold(0_u32, |all, part| (all.rotate_left(5) ^ part).wrapping_mul(0x9e37_79b9));
+        let mixed =
+            parts.into_iter().fold(0_u32, |all, part| (all.rotate_left(5) ^ part).wrapping_mul(0x9e37_79b9));
         (mixed >> 16) as usize % KNOWN
     }
 }
@@ -62,7 +63,8 @@ pub(crate) struct Looks {
 impl Looks {
     /// Those of a launch from a module.
     pub(crate) fn new(looking: &Looking) -> Option<Self> {
-        let looks = || Self { looking: Arc::clone(looking), known: Mutex::new(vec![Default::default(); KNOWN]) };
+        let looks =
+            || Self { looking: Arc::clone(looking), known: Mutex::new(vec![Default::default(); KNOWN]) };
         (!looking.is_empty()).then(looks)
     }
 
@@ -75,8 +77,71 @@ impl Looks {
             others.store(others.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             return false;
         };
-        let new = (look, others.load(Ordering::Relaxed));
+        let now = others.load(Ordering::Relaxed);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut known[look.number()], new) == new
+        let places = [look.number(), look.number() ^ 1];
+        let known_at = places.into_iter().any(|at| known[at] == (look, now));
+        if !known_at {
+            let free = places.into_iter().find(|&at| known[at].1 != now);
+            known[free.unwrap_or(places[0])] = (look, now);
+        }
+        known_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::Past;
+    use machine::fault::Access;
+    use machine::observe::PackAddresses;
+
+    /// An instruction of which one CTA's lanes execute it, at an address.
+    fn says_nothing(
+        looks: &Looks,
+        others: &AtomicU64,
+        (instruction, block): (u32, u32),
+        masks: &[u32],
+        at: u64,
+    ) -> bool {
+        let (space, access, addresses) = (SpaceKind::Global, Access::Load, PackAddresses::Uniform(at));
+        let issue = Issue {
+            function: FuncId(0),
+            instruction,
+            block: [block, 0, 0],
+            first_warp: 0,
+            masks,
+            active: masks,
+            access: Some(PackAccess { space, access, bytes: 4, addresses, step: None }),
+            taken: None,
+            state: &Past,
+        };
+        looks.says_nothing(&issue, others)
+    }
+
+    #[test]
+    fn who_looks_again_is_told_of_when_something_else_was() {
+        let (looking, others) = (Arc::new(vec![vec![false, true, true]]), AtomicU64::new(1));
+        assert!(Looks::new(&Looking::default()).is_none());
+        let looks = Looks::new(&looking).expect("two instructions look");
+        let looks = |of, masks: &[u32], at| says_nothing(&looks, &others, of, masks, at);
+        // Everybody looks for the first time once.
+        let all = [
+            ((1, 0), [1, 0], 8),
+            ((2, 0), [1, 0], 8),
+            ((1, 7), [1, 0], 8),
+            ((1, 0), [0, 4], 8),
+            ((1, 0), [1, 0], 12),
+        ];
+        assert!(!all.iter().any(|(of, masks, at)| looks(*of, masks, *at)));
+        assert!(all.iter().all(|(of, masks, at)| looks(*of, masks, *at)));
+        // Several lanes, and what is no look, always say something.
+        for (of, masks) in [((1, 0), [3, 0]), ((1, 0), [1, 1]), ((0, 0), [1, 0])] {
+            assert!(!looks(of, &masks, 8) && !looks(of, &masks, 8));
+            let first = !looks(all[0].0, &all[0].1, all[0].2);
+            assert!(first && looks(all[0].0, &all[0].1, all[0].2));
+        }
+        others.fetch_add(1, Ordering::Relaxed);
+        assert!(!all.iter().any(|(of, masks, at)| looks(*of, masks, *at)));
     }
 }

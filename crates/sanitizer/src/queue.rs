@@ -160,7 +160,7 @@ fn taken<'a, T>(rest: &mut &'a [T], count: usize) -> &'a [T] {
 }
 
 /// What threads had when something was told; nobody knows any more.
-struct Past;
+pub(crate) struct Past;
 
 impl State for Past {
     fn snapshot(&self, _: Extent) -> Snapshot {

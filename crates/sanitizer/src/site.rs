@@ -358,6 +358,16 @@ impl Sites {
         }
     }
 
+    /// Of how many functions that is known.
+    pub(crate) fn functions_with_anchors(&self) -> usize {
+        self.anchored.iter().flatten().filter(|known| **known).count()
+    }
+
+    /// How many modules there are.
+    pub(crate) fn modules(&self) -> usize {
+        self.starts.len()
+    }
+
     /// The site of an instruction.
     pub(crate) fn id(&self, module: u32, function: FuncId, instruction: u32) -> SiteId {
         self.starts[module as usize][function.index()] + instruction

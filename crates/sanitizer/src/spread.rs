@@ -10,6 +10,7 @@
 
 use crate::Watch;
 use crate::apart::works_apart;
+use crate::clock::Time;
 use crate::detector::Detector;
 use crate::footprint::Footprint;
 use crate::global::{Before, Global, PAGE, ROWS};
@@ -18,12 +19,14 @@ use crate::row::ROW;
 use crate::runs::each_lane;
 use crate::shadow::{Extras, GRANULE};
 use crate::shared_out::on_threads;
+use crate::site::Sites;
 use crate::state;
+use crate::suppress::Suppressions;
 use machine::Device;
 use machine::fault::Access;
 use machine::memory::{SHARED_WINDOW, SpaceKind};
 use machine::observe::{Happening, Issue, Observer, PackAccess};
-use ptx::module::{FuncId, Function, FunctionKind};
+use ptx::module::{Checked, FuncId, Function, FunctionKind, Module};
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::ops::Range;
@@ -52,7 +55,7 @@ fn parts(device: &Device, threads: usize) -> usize {
 const LISTS: usize = 16;
 
 /// By the last digits of its number a page that is known to be saved.
-const KNOWN: usize = 64;
+const KNOWN: usize = 1024;
 
 /// See the module.
 pub struct Spread<'a> {
@@ -60,7 +63,8 @@ pub struct Spread<'a> {
     device: &'a Device,
     /// Which launch it is, among all of the process.
     number: u64,
-    parts: Vec<Mutex<Option<Box<Part>>>>,
+    parts: Vec<Place>,
+    begin: Begin,
     /// Host threads that have come.
     threads: AtomicUsize,
     saved: [Mutex<Saved>; LISTS],
@@ -69,6 +73,39 @@ pub struct Spread<'a> {
 struct Part {
     detector: Detector,
     known: [u64; KNOWN],
+}
+
+/// Where a part is. No other one is on its lines of the host's cache, since each is locked again and again.
+#[derive(Default)]
+#[repr(align(128))]
+struct Place(Mutex<Option<Box<Part>>>);
+
+/// What parts begin with.
+struct Begin {
+    checks: Checks,
+    sites: Arc<Sites>,
+    modules: Vec<Arc<Checked<Module>>>,
+    launch: Mutex<state::Launch>,
+    time: Time,
+    suppressions: Suppressions,
+    refused: Vec<bool>,
+    /// Whether there may be anything that nobody has written.
+    unwritten: bool,
+}
+
+impl Begin {
+    /// One that judges a part of the launch; it has no other.
+    fn part(&self, before: Option<Before>) -> Detector {
+        let mut part = Detector::new(self.checks);
+        part.sites = Arc::clone(&self.sites);
+        part.modules.clone_from(&self.modules);
+        part.launches.push(lock(&self.launch).clone());
+        part.time = self.time;
+        part.reports.suppressions = self.suppressions.clone();
+        part.global.before = before;
+        part.global.listed.refuse_as(&self.refused);
+        part
+    }
 }
 
 thread_local! {
@@ -115,17 +152,18 @@ impl Detector {
         !of.early && knows_all && self.spreads(module, &name, (ctas, cluster))
     }
 
-    /// One that judges a part of a launch; it has no other.
-    fn part(&self, launch: usize, before: Option<Before>) -> Self {
-        let mut part = Self::new(Checks { litmus: false, ..self.checks });
-        part.sites = Arc::clone(&self.sites);
-        part.modules.clone_from(&self.modules);
-        part.launches.push(self.launches[launch].clone());
-        part.time = self.time;
-        part.reports.suppressions = self.reports.suppressions.clone();
-        part.global.before = before;
-        part.global.listed.refuse_as(&self.global.listed);
-        part
+    /// What parts of a launch begin with, if it may be spread.
+    fn begin_parts(&mut self, launch: usize) -> Option<Begin> {
+        self.may_be_spread(launch).then(|| Begin {
+            checks: Checks { litmus: false, ..self.checks },
+            sites: Arc::clone(&self.sites),
+            modules: self.modules.clone(),
+            launch: Mutex::new(self.launches[launch].clone()),
+            time: self.time,
+            suppressions: self.reports.suppressions.clone(),
+            refused: self.global.listed.refused().to_vec(),
+            unwritten: self.checks.init && self.global.knows_any(),
+        })
     }
 }
 
@@ -150,15 +188,16 @@ impl Watch<'_> {
     /// Who observes the launch on several host threads, if that is possible.
     pub fn spread<'w>(&'w self, device: &'w Device, threads: usize) -> Option<Spread<'w>> {
         static SPREADS: AtomicU64 = AtomicU64::new(1);
-        let spreads = threads > 1
-            && has_room(device)
-            && self.whole.is_none()
-            && self.sanitizer.detectors().of_run.may_be_spread(self.launch);
-        spreads.then(|| Spread {
+        if threads <= 1 || !has_room(device) || self.whole.is_some() {
+            return None;
+        }
+        let begin = self.sanitizer.detectors().of_run.begin_parts(self.launch)?;
+        Some(Spread {
             watch: self,
             device,
             number: SPREADS.fetch_add(1, Ordering::Relaxed),
-            parts: (0..parts(device, threads)).map(|_| Mutex::default()).collect(),
+            parts: (0..parts(device, threads)).map(|_| Place::default()).collect(),
+            begin,
             threads: AtomicUsize::new(0),
             saved: Default::default(),
         })
@@ -171,7 +210,7 @@ impl Spread<'_> {
     fn with_part<T>(&self, act: impl FnOnce(&mut Part) -> T) -> T {
         let (number, at) = PART.get();
         let at = if number == self.number { at } else { self.come() };
-        let mut part = lock(&self.parts[at]);
+        let mut part = lock(&self.parts[at].0);
         act(part.get_or_insert_with(|| self.part()))
     }
 
@@ -185,16 +224,14 @@ impl Spread<'_> {
 
     #[cold]
     fn part(&self) -> Box<Part> {
-        let Watch { sanitizer, launch, .. } = self.watch;
-        let all = Arc::clone(&sanitizer.detectors);
-        let detectors = sanitizer.detectors();
-        let before = detectors.of_run.checks.init.then(|| {
-            Before(Arc::new(move |number| {
+        let before = self.begin.unwritten.then(|| {
+            let all = Arc::clone(&self.watch.sanitizer.detectors);
+            Before::new(move |numbers| {
                 let of_run = &lock(&all).of_run;
-                of_run.global.unwritten(&of_run.extras, number)
-            }))
+                numbers.map(|number| of_run.global.unwritten(&of_run.extras, number)).collect()
+            })
         });
-        Box::new(Part { detector: detectors.of_run.part(*launch, before), known: [u64::MAX; KNOWN] })
+        Box::new(Part { detector: self.begin.part(before), known: [u64::MAX; KNOWN] })
     }
 
     /// What a store or an atomic is about to change is saved.
@@ -237,8 +274,7 @@ impl Spread<'_> {
     /// The launch has run, to its end or not. Whether that is all; else it is as if it had not.
     pub fn settle(self, done: bool) -> bool {
         let Self { watch, device, parts, saved, .. } = self;
-        let inner =
-            |part: Mutex<Option<Box<Part>>>| part.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let inner = |Place(part)| part.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut parts: Vec<Detector> =
             parts.into_iter().filter_map(inner).map(|part| part.detector).collect();
         let clean = done && parts.iter().all(|part| part.reports.pairs() == 0) && do_not_meet(&mut parts);

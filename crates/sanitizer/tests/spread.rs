@@ -40,8 +40,7 @@ const COUNTS: &str = "red.relaxed.gpu.global.add.u32 [%d0], 1;\natom.global.max.
 /// One reads what others count.
 const COUNTS_READ: &str = "red.global.add.u32 [%d0], 1;\nsetp.ne.u32 %p0, %r2, 100;\n@%p0 bra done;\nld.global.u32 %r3, [%d0];\ndone:";
 /// One stores there.
-const COUNTS_STORED: &str =
-    "red.global.add.u32 [%d0], 1;\nsetp.ne.u32 %p0, %r2, 100;\n@%p0 bra done;\nst.global.u32 [%d0], 5;\ndone:";
+const COUNTS_STORED: &str = "red.global.add.u32 [%d0], 1;\nsetp.ne.u32 %p0, %r2, 100;\n@%p0 bra done;\nst.global.u32 [%d0], 5;\ndone:";
 /// One counts in eight bytes where the others do in four.
 const COUNTS_MIXED: &str = "mov.u64 %d2, 1;\nsetp.eq.u32 %p0, %r2, 100;\n@!%p0 red.global.add.u32 [%d0], 1;\n\
     @%p0 red.global.add.u64 [%d0], %d2;";
@@ -266,7 +265,7 @@ fn random_body(mut next: impl FnMut(u32) -> u32) -> String {
             2 => ("st.global.u32 [%d2], %r2;", 4),
             3 => ("ld.global.u8 %r6, [%d2+1];", 4),
             4 => ("red.global.add.u64 [%d2], 1;", 8),
-            5 => ("atom.global.max.u32 %r7, [%d2], %r2;", 4),
+            5 => ("atom.global.add.u32 %r7, [%d2], %r2;", 4),
             6 => ("red.relaxed.sys.global.add.u32 [%d2], 1;", 4),
             _ => ("red.global.add.u32 [%d2], 1;", 4),
         };
@@ -293,7 +292,7 @@ fn random_kernels_are_judged_alike() {
         (state >> 16) % below
     };
     let mut clean = 0;
-    for _ in 0..120 {
+    for _ in 0..60 {
         let body = random_body(&mut next);
         let at = 4 * u64::from(next(2048));
         let access = [machine::fault::Access::Load, machine::fault::Access::Store][next(2) as usize];
@@ -311,5 +310,5 @@ fn random_kernels_are_judged_alike() {
         clean += u32::from(several.tries == [4]);
     }
     // Both have been tried.
-    assert!((20..100).contains(&clean), "{clean}");
+    assert!((10..50).contains(&clean), "{clean}");
 }
