@@ -5,12 +5,10 @@
 //! results a thread may do one thing or another, by who has come first; what is found would depend on the host's threads.)
 
 use crate::site::{Action, Site, Sites};
-use ir::{Access as Use, Function as LoweredFunction};
 use memory_model::event::{Order, Scope};
-use ptx::isa::{Access, Effects, Flow, Footprint, Meeting, Proxy};
-use ptx::module::{FuncId, FunctionKind, Instruction, Module, Param, RegId};
+use ptx::isa::{Access, Effects, Flow, Footprint, Meeting, Proxy, Role};
+use ptx::module::{AddressBase, Body, FuncId, FunctionKind, Instruction, Module, Operand, Param, RegId};
 use ptx::types::StateSpace;
-use rustc_hash::FxHashSet;
 use std::cell::LazyCell;
 
 /// Whether the CTAs of a kernel do; its module has a number. If it calls anything, that may be every function of the module.
@@ -24,7 +22,8 @@ pub(crate) fn works_apart(sites: &Sites, (number, module): (u32, &Module), kerne
                 site.action,
                 Action::None | Action::Access(_) | Action::CompareAndSwap | Action::Rows { .. }
             );
-            let counts = || site.counts() && results.as_ref().is_some_and(|results| results.are_unread(at));
+            let counts =
+                || site.counts() && results.as_ref().is_some_and(|results| results.are_unread(instruction));
             followed && stays_inside(module, instruction, site.strong, counts)
         })
     };
@@ -44,43 +43,81 @@ impl Site {
     }
 }
 
-/// The registers of a function that some instruction reads. (A guard leaves a register as it was, which is no use of what it has.)
+/// The registers of a function, and which of them some instruction reads.
 struct Results<'m> {
-    function: LoweredFunction<'m>,
-    read: FxHashSet<RegId>,
+    module: &'m Module,
+    body: &'m Body,
+    read: Vec<bool>,
 }
 
 impl<'m> Results<'m> {
-    /// `None` if some instruction is not known.
     fn new(module: &'m Module, function: FuncId) -> Option<Self> {
         let declared = &module.functions[function.index()];
-        let lowered = LoweredFunction::lower(module, function)?;
-        let mut read = FxHashSet::default();
-        for at in 0..declared.body.as_ref()?.instructions.len() as u32 {
-            let instruction = lowered.instruction(at)?;
-            instruction.registers(&mut |register, access| match access {
-                Use::ReadWrite if instruction.guard.is_some() => {}
-                Use::Read | Use::ReadWrite => _ = read.insert(register),
-                Use::Write => {}
-            });
+        let body = declared.body.as_ref()?;
+        let mut read = vec![false; body.registers.len()];
+        let mut reads = |RegId(register)| read[register as usize] = true;
+        for instruction in &body.instructions {
+            instruction.guard.iter().for_each(|guard| reads(guard.register));
+            for (role, operand) in operands(module, body, instruction) {
+                each_register(body, operand, &mut |register, of_address| {
+                    if of_address || role != Role::Write {
+                        reads(register);
+                    }
+                });
+            }
         }
         for param in &declared.returns {
             if let Param::Register(register) = param {
-                read.insert(*register);
+                reads(*register);
             }
         }
-        Some(Self { function: lowered, read })
+        Some(Self { module, body, read })
     }
 
     /// Whether nobody reads what an instruction writes.
-    fn are_unread(&self, at: u32) -> bool {
-        let Some(instruction) = self.function.instruction(at) else { return false };
+    fn are_unread(&self, instruction: &Instruction) -> bool {
         let mut unread = true;
-        instruction.registers(&mut |register, access| match access {
-            Use::Read => {}
-            Use::Write | Use::ReadWrite => unread &= !self.read.contains(&register),
-        });
+        for (_, operand) in
+            operands(self.module, self.body, instruction).filter(|(role, _)| *role != Role::Read)
+        {
+            each_register(self.body, operand, &mut |RegId(register), _| {
+                unread &= !self.read[register as usize]
+            });
+        }
         unread
+    }
+}
+
+/// The operands of an instruction, and what it does with them.
+fn operands<'m>(
+    module: &'m Module,
+    body: &'m Body,
+    instruction: &Instruction,
+) -> impl Iterator<Item = (Role, &'m Operand)> {
+    let specs = module.opcode(instruction).data().operands;
+    specs.iter().map(|spec| spec.role).zip(body.operands(instruction))
+}
+
+/// Visits the registers in an operand, and tells whether they are of addresses.
+fn each_register(body: &Body, operand: &Operand, visit: &mut dyn FnMut(RegId, bool)) {
+    match operand {
+        Operand::Register(register) | Operand::NotPredicate(register) | Operand::Part { register, .. } => {
+            visit(*register, false);
+        }
+        Operand::Address { base: AddressBase::Register(register), .. } => visit(*register, true),
+        Operand::Vector(list) => {
+            body.elements(list).iter().for_each(|element| each_register(body, element, visit));
+        }
+        Operand::Absent
+        | Operand::Sink
+        | Operand::Immediate(_)
+        | Operand::Special { .. }
+        | Operand::SymbolAddress { .. }
+        | Operand::Address { .. }
+        | Operand::Label(_)
+        | Operand::Function(_)
+        | Operand::Prototype(_)
+        | Operand::Table(_) => {}
     }
 }
 
