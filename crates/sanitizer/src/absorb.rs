@@ -5,7 +5,7 @@ use crate::accessor::Accessor;
 use crate::check::Checker;
 use crate::clock::{Clock, Time};
 use crate::detector::Detector;
-use crate::global::{Global, PAGE, ROWS};
+use crate::global::{Global, PAGE, ROWS, bits};
 use crate::observed::Observed;
 use crate::race::STRONG;
 use crate::release::{Home, Released};
@@ -85,12 +85,12 @@ type Left = (usize, u64, Row);
 fn take_rows(pages: &mut [(u64, &mut [Row; ROWS])], parts: &[&Global]) -> Vec<Left> {
     let mut left = Vec::new();
     for (number, own) in pages {
-        for (at, rows) in parts.iter().enumerate().filter_map(|(at, part)| Some((at, part.rows_of(*number)?)))
+        for (part, (rows, accessed)) in
+            (0..).zip(parts).filter_map(|(part, global)| Some((part, global.rows_of(*number)?)))
         {
-            let addresses = (*number * PAGE..).step_by(ROW as usize);
-            for ((address, own), row) in addresses.zip(own.iter_mut()).zip(rows) {
-                if !row.is_untouched() && !take_row(own, row) {
-                    left.push((at, address, *row));
+            for at in bits(accessed).filter(|&at| !rows[at].is_untouched()) {
+                if !take_row(&mut own[at], &rows[at]) {
+                    left.push((part, *number * PAGE + at as u64 * ROW, rows[at]));
                 }
             }
         }
@@ -256,7 +256,7 @@ impl Replay {
         let Detector { global, extras, sites, launches, .. } = detector;
         let site = *sites.get(entry.site());
         let by = Accessor::new(home, (warp, entry.lanes), &self.own.1, entry, (&site, access));
-        let rows = &mut global.page(Global::page_of(run.address))[Global::index(run.address)..];
+        let rows = global.rows_from(run.address, run.end());
         Checker::new(extras, sites, launches).run(rows, run, &by);
     }
 }

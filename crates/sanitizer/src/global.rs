@@ -20,7 +20,8 @@ enum Page {
     Whole(Row),
     /// The same, of which [reads are listed](crate::listed).
     Listed(Row),
-    Rows(Box<[Row; ROWS]>),
+    /// By bit which of them may have been accessed since there are so many.
+    Rows(Box<[Row; ROWS]>, u64),
 }
 
 /// Rows that no page has any more.
@@ -30,19 +31,32 @@ type Left = Vec<Box<[Row; ROWS]>>;
 const LEFT: usize = 4096;
 
 impl Page {
-    fn rows(&mut self, left: &mut Left) -> &mut [Row; ROWS] {
+    /// Its rows, of which some are about to be accessed.
+    #[inline(always)]
+    fn rows(&mut self, left: &mut Left, some: u64) -> &mut [Row; ROWS] {
+        if !matches!(self, Self::Rows(..)) {
+            self.divide(left);
+        }
+        match self {
+            Self::Rows(rows, accessed) => {
+                *accessed |= some;
+                rows
+            }
+            Self::Whole(_) | Self::Listed(_) => unreachable!("it has just been divided"),
+        }
+    }
+
+    #[cold]
+    fn divide(&mut self, left: &mut Left) {
         if let Self::Whole(row) | Self::Listed(row) = *self {
-            *self = Self::Rows(match left.pop() {
+            let rows = match left.pop() {
                 Some(mut rows) => {
                     rows.fill(row);
                     rows
                 }
                 None => vec![row; ROWS].try_into().expect("the vector has as many rows as a page"),
-            });
-        }
-        match self {
-            Self::Rows(rows) => rows,
-            Self::Whole(_) | Self::Listed(_) => unreachable!("it has just been divided"),
+            };
+            *self = Self::Rows(rows, if row.is_untouched() { 0 } else { u64::MAX });
         }
     }
 }
@@ -131,7 +145,7 @@ impl Before {
             u64::MAX => Page::Whole(Row::new(true)),
             rows => {
                 let rows = (0..ROWS).map(|at| Row::new(rows >> at & 1 != 0)).collect::<Vec<_>>();
-                Page::Rows(rows.try_into().expect("there are as many rows as a page has"))
+                Page::Rows(rows.try_into().expect("there are as many rows as a page has"), 0)
             }
         }
     }
@@ -178,19 +192,25 @@ impl Global {
     }
 
     /// The rows of a page.
-    #[inline(always)]
     pub(crate) fn page(&mut self, number: u64) -> &mut [Row; ROWS] {
-        match self.made(number) {
-            (Page::Rows(rows), _) => rows,
-            (page @ (Page::Whole(_) | Page::Listed(_)), left) => page.rows(left),
-        }
+        let (page, left) = self.made(number);
+        page.rows(left, u64::MAX)
+    }
+
+    /// The rows of a page from that of an address on, of which those until another address are accessed.
+    #[inline(always)]
+    pub(crate) fn rows_from(&mut self, address: u64, end: u64) -> &mut [Row] {
+        let first = Self::index(address);
+        let count = (end - address / ROW * ROW).div_ceil(ROW).clamp(1, ROWS as u64);
+        let (page, left) = self.made(Self::page_of(address));
+        &mut page.rows(left, (u64::MAX >> (ROWS as u64 - count)) << first)[first..]
     }
 
     /// Is as if it were new, but for its memory.
     pub(crate) fn forget_all(&mut self) {
         let Self { pages, before, fresh, listed, kept, left } = self;
         left.extend(pages.all.drain(..).filter_map(|page| match page {
-            Page::Rows(rows) => Some(rows),
+            Page::Rows(rows, _) => Some(rows),
             Page::Whole(_) | Page::Listed(_) => None,
         }));
         pages.places.clear();
@@ -212,10 +232,10 @@ impl Global {
         self.pages.places.keys().copied()
     }
 
-    /// The rows of a page that has some of its own.
-    pub(crate) fn rows_of(&self, number: u64) -> Option<&[Row; ROWS]> {
+    /// The rows of a page that has some of its own, and by bit those that may have been accessed.
+    pub(crate) fn rows_of(&self, number: u64) -> Option<(&[Row; ROWS], u64)> {
         match self.pages.get(number) {
-            Some(Page::Rows(rows)) => Some(rows),
+            Some(Page::Rows(rows, accessed)) => Some((rows, *accessed)),
             Some(Page::Whole(_) | Page::Listed(_)) | None => None,
         }
     }
@@ -229,7 +249,7 @@ impl Global {
             }
         }
         let rows = |(page, number): (_, Option<u64>)| match page {
-            &mut Page::Rows(ref mut rows) => Some((number?, &mut **rows)),
+            &mut Page::Rows(ref mut rows, _) => Some((number?, &mut **rows)),
             Page::Whole(_) | Page::Listed(_) => None,
         };
         self.pages.all.iter_mut().zip(by_place).filter_map(rows).collect()
@@ -243,7 +263,7 @@ impl Global {
             None => all_if(self.is_fresh(number)),
             Some(Page::Whole(row)) => all_if(row.unwritten),
             Some(Page::Listed(_)) => 0,
-            Some(Page::Rows(rows)) => {
+            Some(Page::Rows(rows, _)) => {
                 rows.iter().enumerate().fold(0, |all, (at, row)| all | u64::from(some(row)) << at)
             }
         }
@@ -258,7 +278,7 @@ impl Global {
     pub(crate) fn whole(&mut self, number: u64) -> Option<&mut Row> {
         match self.made(number).0 {
             Page::Whole(row) => Some(row),
-            Page::Rows(_) | Page::Listed(_) => None,
+            Page::Rows(..) | Page::Listed(_) => None,
         }
     }
 
@@ -274,7 +294,7 @@ impl Global {
         let (row, new) = match page {
             Page::Whole(row) => (*row, true),
             Page::Listed(row) => (*row, false),
-            Page::Rows(_) => return None,
+            Page::Rows(..) => return None,
         };
         let time = row.write.entry.time;
         if row.unwritten || time > everyone {
@@ -288,13 +308,13 @@ impl Global {
     pub(crate) fn end_listing(&mut self, number: u64) -> bool {
         let kept = self.kept.end(number);
         let Some(page @ Page::Listed(_)) = self.pages.get_mut(number) else { return kept };
-        page.rows(&mut self.left);
+        page.divide(&mut self.left);
         true
     }
 
     #[inline(always)]
     pub(crate) fn row(&mut self, address: u64) -> &mut Row {
-        &mut self.page(Self::page_of(address))[Self::index(address)]
+        &mut self.rows_from(address, address)[0]
     }
 
     /// Whether a byte was written since a time, or may have been.
@@ -313,7 +333,7 @@ impl Global {
                 Page::Whole(row) => row.unwritten = false,
                 // It was written.
                 Page::Listed(_) => {}
-                Page::Rows(rows) => rows.iter_mut().for_each(|row| extras.mark_written(row)),
+                Page::Rows(rows, _) => rows.iter_mut().for_each(|row| extras.mark_written(row)),
             }
         }
         for (start, end) in edges(address, bytes) {
@@ -336,7 +356,7 @@ impl Global {
     pub(crate) fn reset(&mut self, extras: &mut Extras, address: u64, bytes: u64, written: bool) {
         let (first, behind) = whole_pages(address, bytes);
         for number in self.present(first, behind) {
-            if let Some(Page::Rows(mut rows)) = self.pages.remove(number) {
+            if let Some(Page::Rows(mut rows, _)) = self.pages.remove(number) {
                 rows.iter_mut().for_each(|row| extras.release_row(row));
                 if self.left.len() < LEFT {
                     self.left.push(rows);
@@ -399,6 +419,15 @@ impl Global {
     fn is_fresh(&self, page: u64) -> bool {
         self.fresh.range(..=page).next_back().is_some_and(|(_, behind)| page < *behind)
     }
+}
+
+/// The places of the bits that are set.
+pub(crate) fn bits(mut rest: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let at = rest.trailing_zeros() as usize;
+        rest &= rest.wrapping_sub(1);
+        (at < ROWS).then_some(at)
+    })
 }
 
 /// The first page of those that lie in a range as a whole, and that behind the last.

@@ -472,8 +472,7 @@ impl Checker<'_> {
 
     /// A read within a page.
     fn read_part(&mut self, global: &mut Global, part: &Run, by: &Accessor<'_>) {
-        let rows = &mut global.page(Global::page_of(part.address))[Global::index(part.address)..];
-        self.run(rows, part, by);
+        self.run(global.rows_from(part.address, part.end()), part, by);
     }
 }
 

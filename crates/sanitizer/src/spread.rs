@@ -13,7 +13,7 @@ use crate::apart::works_apart;
 use crate::clock::Time;
 use crate::detector::Detector;
 use crate::footprint::Footprint;
-use crate::global::{Before, Global, PAGE, ROWS};
+use crate::global::{Before, Global, PAGE, bits};
 use crate::report::Checks;
 use crate::row::ROW;
 use crate::runs::each_lane;
@@ -321,29 +321,30 @@ fn do_not_meet(parts: &mut [Detector]) -> bool {
 
 /// The same of a page.
 fn is_apart(number: u64, parts: &[(&Global, &Extras)]) -> bool {
-    let mut known = [Footprint::default(); ROWS];
-    parts.iter().filter_map(|(global, extras)| Some((global.rows_of(number)?, extras))).all(
-        |(rows, extras)| {
-            let own = rows.iter().map(|row| match row.is_untouched() {
-                true => Footprint::default(),
-                false => extras.footprint(row),
-            });
-            known.iter_mut().zip(own).all(|(known, own)| {
-                let meets = known.meets(own);
-                *known = known.join(own);
-                !meets
-            })
-        },
-    )
+    let of_parts = || parts.iter().filter_map(|(global, extras)| Some((global.rows_of(number)?, *extras)));
+    let (mut once, mut several) = (0, 0);
+    for ((_, accessed), _) in of_parts() {
+        several |= once & accessed;
+        once |= accessed;
+    }
+    bits(several).all(|at| {
+        let mut known = Footprint::default();
+        let touched = of_parts().filter(|((rows, _), _)| !rows[at].is_untouched());
+        touched.map(|((rows, _), extras)| extras.footprint(&rows[at])).all(|own| {
+            let meets = known.meets(own);
+            known = known.join(own);
+            !meets
+        })
+    })
 }
 
 /// Puts back what words had that a part has changed.
 fn undo(device: &Device, part: &Detector, saved: &[Saved; LISTS]) {
     for number in part.global.numbers() {
         let page = saved[number as usize % LISTS].get(&number);
-        let Some((page, rows)) = page.zip(part.global.rows_of(number)) else { continue };
-        for (at, row) in (0..).step_by(ROW as usize).zip(rows).filter(|(_, row)| !row.is_untouched()) {
-            let changed = part.extras.footprint(row).changed();
+        let Some((page, (rows, accessed))) = page.zip(part.global.rows_of(number)) else { continue };
+        for at in bits(accessed).filter(|&at| !rows[at].is_untouched()) {
+            let (at, changed) = (at as u64 * ROW, part.extras.footprint(&rows[at]).changed());
             for word in (0..ROW / GRANULE).filter(|word| changed >> word & 1 != 0) {
                 let at = at + word * GRANULE;
                 write(device, number * PAGE + at, &page[at as usize..][..GRANULE as usize]);
