@@ -1,6 +1,7 @@
 //! The shadow of global memory: pages of rows, made when somebody first accesses them. A page that was only copied as a
 //! whole has one row that stands for all.
 
+use crate::before::Before;
 use crate::clock::Time;
 use crate::listed::{Kept, Listed};
 use crate::reused::Reused;
@@ -8,7 +9,6 @@ use crate::row::{ROW, Row};
 use crate::shadow::{Cell, Extras, GRANULE};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 /// Bytes of guest memory that a page shadows.
 pub(crate) const PAGE: u64 = 4096;
@@ -31,6 +31,15 @@ type Left = Vec<Box<[Row; ROWS]>>;
 const LEFT: usize = 4096;
 
 impl Page {
+    /// One that nobody has accessed, and of which nobody has written all of some rows, by bit.
+    fn of_unwritten(rows: u64) -> Self {
+        match rows {
+            0 => Self::Whole(Row::new(false)),
+            u64::MAX => Self::Whole(Row::new(true)),
+            _ => Self::Rows(Box::new(std::array::from_fn(|at| Row::new(rows >> at & 1 != 0))), 0),
+        }
+    }
+
     /// Its rows, of which some are about to be accessed.
     #[inline(always)]
     fn rows(&mut self, left: &mut Left, some: u64) -> &mut [Row; ROWS] {
@@ -112,45 +121,6 @@ impl Pages {
     }
 }
 
-/// Tells of pages side by side by their numbers which rows of each nobody has written all of, by bit.
-type Unwritten = dyn Fn(Range<u64>) -> Vec<u64> + Send + Sync;
-
-/// Pages that are asked for together.
-const TOGETHER: u64 = 16;
-
-/// Another shadow that says what was written before this one began.
-pub(crate) struct Before {
-    ask: Box<Unwritten>,
-    /// What it has said of pages, by the number of the first one.
-    said: FxHashMap<u64, Vec<u64>>,
-}
-
-impl std::fmt::Debug for Before {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Before").finish_non_exhaustive()
-    }
-}
-
-impl Before {
-    pub(crate) fn new(ask: impl Fn(Range<u64>) -> Vec<u64> + Send + Sync + 'static) -> Self {
-        Self { ask: Box::new(ask), said: FxHashMap::default() }
-    }
-
-    fn page(&mut self, number: u64) -> Page {
-        let first = number - number % TOGETHER;
-        let said =
-            self.said.entry(first).or_insert_with(|| (self.ask)(first..first.saturating_add(TOGETHER)));
-        match said.get((number - first) as usize).copied().unwrap_or(0) {
-            0 => Page::Whole(Row::new(false)),
-            u64::MAX => Page::Whole(Row::new(true)),
-            rows => {
-                let rows = (0..ROWS).map(|at| Row::new(rows >> at & 1 != 0)).collect::<Vec<_>>();
-                Page::Rows(rows.try_into().expect("there are as many rows as a page has"), 0)
-            }
-        }
-    }
-}
-
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Global {
@@ -183,7 +153,7 @@ impl Global {
         let Self { pages, before, fresh, left, .. } = self;
         let page = pages.or_make(number, || {
             if let Some(before) = before {
-                return before.page(number);
+                return Page::of_unwritten(before.unwritten(number));
             }
             let unwritten = !fresh.is_empty() && take(fresh, number, number + 1);
             Page::Whole(Row::new(unwritten))

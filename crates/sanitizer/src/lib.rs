@@ -26,7 +26,7 @@
 //! | `copies`, `products`, `told` | asynchronous copies; registers of `wgmma`; accesses that no instruction names by an address for each lane |
 //! | `locks`, `tickets`, `guarded`, `predict`, `candidates` | locks and critical sections; accesses of who holds some; what follows for other orders |
 //! | `detectors`, `queue` | who is told; the same on a host thread of its own |
-//! | `apart`, `spread`, `footprint`, `absorb`, `shared_out` | kernels whose CTAs share nothing but memory; such launches on several host threads; what these have in common; what everybody remembers of them; work for several |
+//! | `apart`, `spread`, `before`, `footprint`, `absorb`, `shared_out` | kernels whose CTAs share nothing but memory; such launches on several host threads; what was written before; what these have in common; what everybody remembers of them; work for several |
 //! | `heap` | allocations, use after free, leaks |
 //! | `diagnose`, `litmus`, `trail`, `report`, `suppress` | what people are told |
 //!
@@ -37,6 +37,7 @@ mod absorb;
 mod accessor;
 mod anchors;
 mod apart;
+mod before;
 mod candidates;
 mod check;
 mod clock;

@@ -72,7 +72,8 @@ impl Looks {
     /// in the launch asks at the same time.
     pub(crate) fn says_nothing(&self, issue: &Issue<'_>, others: &AtomicU64) -> bool {
         let FuncId(function) = issue.function;
-        let looks = self.looking[function as usize][issue.instruction as usize];
+        let of_function = self.looking.get(function as usize);
+        let looks = of_function.and_then(|of| of.get(issue.instruction as usize)).is_some_and(|looks| *looks);
         let Some(look) = looks.then(|| Look::of(issue)).flatten() else {
             others.store(others.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             return false;

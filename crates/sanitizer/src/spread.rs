@@ -10,10 +10,11 @@
 
 use crate::Watch;
 use crate::apart::works_apart;
+use crate::before::Before;
 use crate::clock::Time;
 use crate::detector::Detector;
 use crate::footprint::Footprint;
-use crate::global::{Before, Global, PAGE, bits};
+use crate::global::{Global, PAGE, bits};
 use crate::report::Checks;
 use crate::row::ROW;
 use crate::runs::each_lane;
