@@ -177,7 +177,8 @@ impl Replay {
         let own = global.row(address);
         let before = |pattern: &Pattern| pattern.entry.time <= self.base.everyone();
         let simple = own.split == 0 && own.extra == 0 && before(&own.write) && before(&own.read);
-        if !simple || !(own.read.is_whole() || !own.read.entry.exists()) {
+        let of_words = own.read.entry.exists() && !own.read.is_whole();
+        if !simple || of_words {
             return false;
         }
         let mut halves = own.half_rows();
