@@ -238,6 +238,8 @@ fn reads_of_a_spread_launch_race_with_later_writes() {
         // Every CTA reads all that one has.
         "mul.wide.u32 %d1, %r0, 4;\nadd.u64 %d1, %d0, %d1;\nld.global.u32 %r3, [%d1];",
         "ld.global.u8 %r3, [%d1+1];",
+        // Lanes access a byte each, side by side.
+        "cvt.u64.u32 %d1, %r2;\nadd.u64 %d1, %d0, %d1;\nld.global.u8 %r3, [%d1];",
         "setp.gt.u32 %p0, %r0, 2;\n@%p0 bra done;\nld.global.u32 %r3, [%d1];\ndone:",
     ];
     for body in bodies {
