@@ -4,7 +4,8 @@
 //! `NAME.out`. Its first line may be `// nvcc:` with more arguments for the compiler. Without nvcc nothing is tried, which is said.
 //!
 //! With `--check` they run once more, under `warploom exec --check all`, which must find nothing but what a program says
-//! that it does wrong: lines `// finds: KIND`, one for each report.
+//! that it does wrong: lines `// finds: KIND`, one for each report, and `// stopped: kernel NAME` for each kernel that it lets stop
+//! early, so that it is not checked to its end.
 
 use crate::libraries;
 use crate::root;
@@ -189,17 +190,26 @@ fn run_one(
     let expected =
         if expected.exists() { fs::read_to_string(expected)? } else { format!("{name}: passed\n") };
     let text = fs::read_to_string(source)?;
-    let finds: Vec<&str> = match warploom {
-        Some(_) => text.lines().filter_map(|line| line.strip_prefix("// finds: ")).collect(),
+    let lines = |prefix| match warploom {
+        Some(_) => text.lines().filter_map(|line| line.strip_prefix(prefix)).collect(),
         None => Vec::new(),
     };
-    let succeeds = if finds.is_empty() { status.success() } else { status.code() == Some(1) };
+    let (finds, stopped): (Vec<&str>, Vec<&str>) = (lines("// finds: "), lines("// stopped: "));
+    let succeeds = match finds.is_empty() && stopped.is_empty() {
+        true => status.success(),
+        false => status.code() == Some(1),
+    };
     ensure!(succeeds && said == expected, "{status}\n{said}{errors}");
     if !finds.is_empty() {
         let mut found: Vec<&str> = errors.lines().filter_map(|line| Some(line.split_once(": ")?.0)).collect();
         found.retain(|kind| KINDS.contains(kind));
         ensure!(found == finds, "other reports than {finds:?}\n{errors}");
     }
+    let told: Vec<&str> = errors
+        .lines()
+        .filter_map(|line| Some(line.strip_prefix("not checked to the end: ")?.split_once(" was stopped")?.0))
+        .collect();
+    ensure!(warploom.is_none() || told == stopped, "stopped are others than {stopped:?}\n{errors}");
     Ok(took)
 }
 

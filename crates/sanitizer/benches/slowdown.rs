@@ -5,7 +5,7 @@
 //! them; medians of the rounds, and of their ratios. What one thread does is measured in its processor time, which a busy
 //! host distorts less, where the host tells it (Linux); the rest by the clock. Words on the command line choose kernels;
 //! with `profile` among them launches are only made with checks, with `spread` so on all host threads, with `predict` with those that look into
-//! locks.
+//! locks; `threads=16` is so many instead of all.
 
 use bench_kernels::{Bench, Case};
 use machine::observe::Observer;
@@ -216,6 +216,14 @@ fn time(mut act: impl FnMut()) -> (f64, f64) {
     (clock, own)
 }
 
+/// Seconds that all threads of this process have run, to the hundredth, if the host tells.
+fn time_of_all() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at)?.parse::<f64>().ok();
+    Some((ticks(11)? + ticks(12)?) / 100.0)
+}
+
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values[values.len() / 2]
@@ -231,10 +239,21 @@ struct Round {
 
 /// Launches with checks alone, for profilers; on one host thread by its processor time.
 fn profile(bench: &Bench, prepared: &Prepared, checks: &str, threads: usize) {
-    let run = || checked(bench, prepared.begin(bench), checks, threads);
-    let (clocks, own): (Vec<f64>, Vec<f64>) = (0..ROUNDS).map(|_| time(run)).unzip();
+    let mut launches = 0_u32;
+    let mut run = || {
+        launches += 1;
+        checked(bench, prepared.begin(bench), checks, threads);
+    };
+    let before = time_of_all();
+    let (clocks, own): (Vec<f64>, Vec<f64>) = (0..ROUNDS).map(|_| time(&mut run)).unzip();
+    let of_all = time_of_all().zip(before).map_or(f64::NAN, |(after, before)| after - before);
     let took = median(if threads > 1 { clocks } else { own });
-    println!("{}: {:.3} ms, checked for {checks}", prepared.case.kernel, took * 1e3);
+    let of_all = of_all / f64::from(launches) * 1e3;
+    println!(
+        "{}: {:.3} ms, of all threads {of_all:.3}, checked for {checks}",
+        prepared.case.kernel,
+        took * 1e3
+    );
 }
 
 fn measure(bench: &Bench, prepared: &Prepared, threads: usize) {
@@ -277,8 +296,10 @@ fn main() {
         Some((checks, spread)) => profile(bench, prepared, checks, if spread { threads } else { 1 }),
         None => measure(bench, prepared, threads),
     };
+    let given = chosen.iter().find_map(|word| word.strip_prefix("threads=")?.parse().ok());
+    chosen.retain(|word| !word.starts_with("threads="));
     let wanted = |kernel: &str| chosen.is_empty() || chosen.iter().any(|word| word == kernel);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     println!(
         "| kernel | ms, 1 thread | ms, checked | slower | ms, {threads} threads | ms, checked | slower |"
     );

@@ -5,12 +5,15 @@ use crate::accessor::Accessor;
 use crate::check::Checker;
 use crate::clock::{Clock, Time};
 use crate::detector::Detector;
-use crate::global::{Global, PAGE, ROWS};
-use crate::release::Home;
-use crate::row::{ROW, Row};
+use crate::global::{Global, PAGE, ROWS, bits};
+use crate::observed::Observed;
+use crate::race::STRONG;
+use crate::release::{Home, Released};
+use crate::row::{CELLS, Pattern, ROW, Row, is_aligned};
 use crate::runs::Run;
-use crate::shadow::{Cell, Entry, Extras, GRANULE, WHOLE};
+use crate::shadow::{Cell, Entry, Extra, Extras, GRANULE, Location, WHOLE};
 use crate::shared_out::on_threads;
+use crate::state::home_of;
 use machine::fault::Access;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -21,8 +24,13 @@ impl Detector {
         self.time = parts.iter().fold(self.time, |time, part| time.max(part.time));
         self.launches[launch].talks |=
             parts.iter().flat_map(|part| &part.launches).any(|launch| launch.talks);
+        // What was found out about addresses is so in all launches.
+        let sites = parts.iter().map(|part| &part.sites).max_by_key(|sites| sites.functions_with_anchors());
+        if let Some(sites) = sites.filter(|sites| sites.modules() == self.sites.modules()) {
+            self.sites = Arc::clone(sites);
+        }
         let base = Arc::clone(&self.launches[launch].knowledge.generic);
-        let mut replay = Replay { base, own: (u32::MAX, Arc::default()), time: self.time };
+        let mut replay = Replay { base, own: (u32::MAX, Arc::default()), time: self.time, before: None };
         let (mut lists, mut numbers) = (Vec::new(), FxHashSet::default());
         for part in &mut parts {
             part.global.before = None;
@@ -42,6 +50,7 @@ impl Detector {
         for (part, address, row) in left.into_iter().flatten() {
             replay.row(self, &mut parts[part].extras, address, row);
         }
+        self.time = replay.time;
         // Rows come first: what is kept of their pages would have to be looked at again.
         lists.into_iter().filter(|listed| !listed.pages().is_empty()).for_each(|list| self.global.keep(list));
     }
@@ -76,17 +85,56 @@ type Left = (usize, u64, Row);
 fn take_rows(pages: &mut [(u64, &mut [Row; ROWS])], parts: &[&Global]) -> Vec<Left> {
     let mut left = Vec::new();
     for (number, own) in pages {
-        for (at, rows) in parts.iter().enumerate().filter_map(|(at, part)| Some((at, part.rows_of(*number)?)))
+        for (part, (rows, accessed)) in
+            (0..).zip(parts).filter_map(|(part, global)| Some((part, global.rows_of(*number)?)))
         {
-            let addresses = (*number * PAGE..).step_by(ROW as usize);
-            for ((address, own), row) in addresses.zip(own.iter_mut()).zip(rows) {
-                if !row.is_untouched() && !take_row(own, row) {
-                    left.push((at, address, *row));
+            for at in bits(accessed).filter(|&at| !rows[at].is_untouched()) {
+                if !take_row(&mut own[at], &rows[at]) {
+                    left.push((part, *number * PAGE + at as u64 * ROW, rows[at]));
                 }
             }
         }
     }
     left
+}
+
+impl Extra {
+    /// What a part of a launch has counted comes behind what is here, as one of the orders in which that may have been: its first
+    /// atomic has observed the last write before, if that is given. Its times are later than what is here, since those of parts
+    /// go on side by side; nobody has learned any of them. The latest of them.
+    fn follow(&mut self, part: &Self, before: Option<&Location>) -> Time {
+        let times = |extra: &Self| {
+            let behind = extra.behind.iter().map(|(entry, _)| entry.time);
+            let observed = extra.observed.iter().map(|observed| observed.write.1);
+            let all = extra.strong_writes.iter().map(|entry| entry.time).chain(behind).chain(observed);
+            all.fold((Time::MAX, 0), |(first, last), time| (time.min(first), time.max(last)))
+        };
+        let by = times(self).1.saturating_add(1).saturating_sub(times(part).0);
+        let later = |time: Time| if time == 0 { 0 } else { time.saturating_add(by) };
+        let moved = |entry: &Entry| Entry { time: later(entry.time), ..*entry };
+        self.repeated = self.repeated.max(later(part.repeated));
+        self.forgotten = self.forgotten.max(later(part.forgotten));
+        if let Some((before, first)) = before.zip(part.strong_writes.first().map(moved)) {
+            let reader = (first.cta, first.warps.trailing_zeros() as u16, first.lanes);
+            let write = (before.thread, before.time);
+            self.observe(Observed { write, reader, time: first.time, atomic: true });
+        }
+        for &observed @ Observed { write: (thread, time), time: read, .. } in &part.observed {
+            self.observe(Observed { write: (thread, later(time)), time: later(read), ..observed });
+        }
+        let new = self.strong_writes.is_empty() && self.strong_reads.is_empty();
+        self.kind = part.kind.filter(|_| new || self.kind == part.kind);
+        self.strong_writes.extend(part.strong_writes.iter().map(moved));
+        self.behind.extend(part.behind.iter().map(|(entry, wrote)| (moved(entry), *wrote)));
+        self.strong_writes.drain(..self.strong_writes.len().saturating_sub(STRONG));
+        self.behind.drain(..self.behind.len().saturating_sub(STRONG));
+        self.polls.clear();
+        // Atomics pass on what was released before them.
+        let released = before.map_or_else(Released::nothing, |before| Arc::clone(&before.released));
+        let last = |last: Location| Location { released, time: later(last.time), ..last };
+        self.location = part.location.clone().map(last);
+        times(self).1
+    }
 }
 
 /// Accesses that were judged before, and are made once more.
@@ -96,15 +144,22 @@ struct Replay {
     /// The same and all that a CTA has done.
     own: (u32, Arc<Clock>),
     time: Time,
+    /// The last write to the location that is counted at.
+    before: Option<Location>,
 }
 
 impl Replay {
     fn row(&mut self, detector: &mut Detector, extras: &mut Extras, address: u64, mut row: Row) {
+        if row.is_in_half_rows() && self.take_half_rows(detector, extras, (address, &row)) {
+            return;
+        }
         let cells = *{
             let split = extras.split(&mut row);
             extras.cells(split)
         };
-        for (address, cell) in (address..).step_by(GRANULE as usize).zip(cells) {
+        let left = self.take_cells(detector, address, &cells);
+        let words = (0..).zip((address..).step_by(GRANULE as usize)).zip(cells);
+        for ((_, address), cell) in words.filter(|((at, _), _)| left >> at & 1 != 0) {
             match extras.split_bytes(&cell).copied() {
                 Some(bytes) => {
                     for (address, byte) in (address..).zip(&bytes) {
@@ -116,16 +171,78 @@ impl Replay {
         }
     }
 
+    /// Makes the halves of a row what a part says of them, if what is known of it is simple. Whether that is all.
+    fn take_half_rows(&self, detector: &mut Detector, part: &Extras, (address, row): (u64, &Row)) -> bool {
+        let Detector { global, extras, .. } = detector;
+        let own = global.row(address);
+        let before = |pattern: &Pattern| pattern.entry.time <= self.base.everyone();
+        let simple = own.split == 0 && own.extra == 0 && before(&own.write) && before(&own.read);
+        let of_words = own.read.entry.exists() && !own.read.is_whole();
+        if !simple || of_words {
+            return false;
+        }
+        let mut halves = own.half_rows();
+        let of_part = part.half_rows.get(row.number());
+        let mut both = halves.iter_mut().zip(of_part);
+        let all = both.all(|(own, half)| half.is_untouched() || take_row(own, half));
+        if all {
+            let number = extras.half_rows.make();
+            *extras.half_rows.get_mut(number) = halves;
+            *own = Row::in_half_rows(number);
+        }
+        all
+    }
+
+    /// Makes the words of a row what a part says of them, where that is simple and nobody else in the launch has accessed them. Those
+    /// that are left, by bit.
+    fn take_cells(&self, detector: &mut Detector, address: u64, cells: &[Cell; CELLS]) -> u16 {
+        let Detector { global, extras, .. } = detector;
+        let split = extras.split(global.row(address));
+        let mut left = 0;
+        for (at, (own, cell)) in extras.cells_mut(split).iter_mut().zip(cells).enumerate() {
+            let before = |entry: &Entry| entry.time <= self.base.everyone();
+            if cell.extra != 0 || own.extra != 0 || !before(&own.write) || !before(&own.read) {
+                let untouched = cell.extra == 0 && !cell.write.exists() && !cell.read.exists();
+                left |= u16::from(!untouched) << at;
+            } else if cell.write.exists() {
+                *own = *cell;
+            } else if cell.read.exists() {
+                (own.read, own.shifts[1]) = (cell.read, cell.shifts[1]);
+            }
+        }
+        left
+    }
+
     fn cell(&mut self, detector: &mut Detector, extras: &Extras, (address, bytes): (u64, u64), cell: &Cell) {
         let [of_write, of_read] = cell.shifts;
         let reads = extras.reads(cell.extra).as_slice().iter().map(|read| (*read, of_read, Access::Load));
+        let extra = extras.get(cell.extra);
         let all = [(cell.write, of_write, Access::Store), (cell.read, of_read, Access::Load)];
-        for (entry, shift, access) in all.into_iter().chain(reads).filter(|(entry, ..)| entry.exists()) {
+        let all = all.into_iter().chain(reads).filter(|(entry, ..)| entry.exists());
+        for (entry, shift, access) in all {
             let run = match shift < WHOLE {
                 true => Run { address, lanes: entry.lanes, count: bytes >> shift, bytes: 1 << shift },
                 false => Run::of_range(address, bytes, entry.lanes),
             };
             self.access(detector, &run, entry, access);
+        }
+        // Where bytes are told apart it is not known which element was counted.
+        if let Some(first) = extra.strong_writes.first().filter(|_| bytes == GRANULE) {
+            let Detector { global, extras, sites, launches, .. } = detector;
+            let site = sites.get(first.site());
+            let reached = |location: &Location| {
+                home_of(launches, first.cta).is_some_and(|home| location.reaches(home, site))
+            };
+            // The location of eight bytes stands with the first four.
+            let begins = is_aligned(address, site.element.into());
+            extras.with_cell(global.row(address), address, |extras, cell| {
+                let own = extras.of(cell);
+                if begins {
+                    self.before = own.location.take().filter(reached);
+                }
+                self.time = own.follow(extra, self.before.as_ref()).max(self.time);
+                cell.unwritten = 0;
+            });
         }
     }
 
@@ -140,7 +257,7 @@ impl Replay {
         let Detector { global, extras, sites, launches, .. } = detector;
         let site = *sites.get(entry.site());
         let by = Accessor::new(home, (warp, entry.lanes), &self.own.1, entry, (&site, access));
-        let rows = &mut global.page(Global::page_of(run.address))[Global::index(run.address)..];
+        let rows = global.rows_from(run.address, run.end());
         Checker::new(extras, sites, launches).run(rows, run, &by);
     }
 }

@@ -1,22 +1,30 @@
 //! Which kernels have CTAs that work apart: they share global memory, and have no means to tell one another of it. So nothing orders
 //! what two of them do, whoever comes first, and whatever they do can be undone by putting memory back.
+//!
+//! Relaxed atomics whose results nobody reads are no such means: they order nothing, and no thread knows what they have found. (With
+//! results a thread may do one thing or another, by who has come first; what is found would depend on the host's threads.)
 
 use crate::site::{Action, Site, Sites};
-use ptx::isa::{Access, Effects, Flow, Footprint, Meeting, Proxy};
-use ptx::module::{FuncId, FunctionKind, Instruction, Module};
+use memory_model::event::{Order, Scope};
+use ptx::isa::{Access, Effects, Flow, Footprint, Meeting, Proxy, Role};
+use ptx::module::{AddressBase, Body, FuncId, FunctionKind, Instruction, Module, Operand, Param, RegId};
 use ptx::types::StateSpace;
+use std::cell::LazyCell;
 
 /// Whether the CTAs of a kernel do; its module has a number. If it calls anything, that may be every function of the module.
 pub(crate) fn works_apart(sites: &Sites, (number, module): (u32, &Module), kernel: FuncId) -> bool {
     let stays = |function: FuncId| {
         let Some(body) = &module.functions[function.index()].body else { return false };
+        let results = LazyCell::new(|| Results::new(module, function));
         (0..).zip(&body.instructions).all(|(at, instruction)| {
-            let Site { action, strong, .. } = *sites.get(sites.id(number, function, at));
+            let site = sites.get(sites.id(number, function, at));
             let followed = matches!(
-                action,
+                site.action,
                 Action::None | Action::Access(_) | Action::CompareAndSwap | Action::Rows { .. }
             );
-            followed && stays_inside(module, instruction, strong)
+            let counts =
+                || site.counts() && results.as_ref().is_some_and(|results| results.are_unread(instruction));
+            followed && stays_inside(module, instruction, site.strong, counts)
         })
     };
     let calls = |instruction: &Instruction| {
@@ -28,8 +36,93 @@ pub(crate) fn works_apart(sites: &Sites, (number, module): (u32, &Module), kerne
     stays(kernel) && (!calls || others.all(|(at, other)| other.kind == FunctionKind::Entry || stays(at)))
 }
 
-/// Whether an instruction does nothing that is noticed outside of its CTA but weak loads and stores.
-fn stays_inside(module: &Module, instruction: &Instruction, strong: bool) -> bool {
+impl Site {
+    /// Whether it is morally strong to whatever other CTAs do so to the same element, and orders nothing.
+    fn counts(&self) -> bool {
+        self.order == Order::Relaxed && self.scope >= Scope::Gpu && matches!(self.element, 4 | 8)
+    }
+}
+
+/// The registers of a function, and which of them some instruction reads.
+struct Results<'m> {
+    module: &'m Module,
+    body: &'m Body,
+    read: Vec<bool>,
+}
+
+impl<'m> Results<'m> {
+    fn new(module: &'m Module, function: FuncId) -> Option<Self> {
+        let declared = &module.functions[function.index()];
+        let body = declared.body.as_ref()?;
+        let mut read = vec![false; body.registers.len()];
+        let mut reads = |RegId(register)| read[register as usize] = true;
+        for instruction in &body.instructions {
+            instruction.guard.iter().for_each(|guard| reads(guard.register));
+            for (role, operand) in operands(module, body, instruction) {
+                each_register(body, operand, &mut |register, of_address| {
+                    if of_address || role != Role::Write {
+                        reads(register);
+                    }
+                });
+            }
+        }
+        for param in &declared.returns {
+            if let Param::Register(register) = param {
+                reads(*register);
+            }
+        }
+        Some(Self { module, body, read })
+    }
+
+    /// Whether nobody reads what an instruction writes.
+    fn are_unread(&self, instruction: &Instruction) -> bool {
+        let mut unread = true;
+        for (_, operand) in
+            operands(self.module, self.body, instruction).filter(|(role, _)| *role != Role::Read)
+        {
+            each_register(self.body, operand, &mut |RegId(register), _| {
+                unread &= !self.read[register as usize]
+            });
+        }
+        unread
+    }
+}
+
+/// The operands of an instruction, and what it does with them.
+fn operands<'m>(
+    module: &'m Module,
+    body: &'m Body,
+    instruction: &Instruction,
+) -> impl Iterator<Item = (Role, &'m Operand)> {
+    let specs = module.opcode(instruction).data().operands;
+    specs.iter().map(|spec| spec.role).zip(body.operands(instruction))
+}
+
+/// Visits the registers in an operand, and tells whether they are of addresses.
+fn each_register(body: &Body, operand: &Operand, visit: &mut dyn FnMut(RegId, bool)) {
+    match operand {
+        Operand::Register(register) | Operand::NotPredicate(register) | Operand::Part { register, .. } => {
+            visit(*register, false);
+        }
+        Operand::Address { base: AddressBase::Register(register), .. } => visit(*register, true),
+        Operand::Vector(list) => {
+            body.elements(list).iter().for_each(|element| each_register(body, element, visit));
+        }
+        Operand::Absent
+        | Operand::Sink
+        | Operand::Immediate(_)
+        | Operand::Special { .. }
+        | Operand::SymbolAddress { .. }
+        | Operand::Address { .. }
+        | Operand::Label(_)
+        | Operand::Function(_)
+        | Operand::Prototype(_)
+        | Operand::Table(_) => {}
+    }
+}
+
+/// Whether an instruction does nothing that is noticed outside of its CTA but weak loads and stores, and atomics that count.
+fn stays_inside(module: &Module, instruction: &Instruction, strong: bool, counts: impl Fn() -> bool) -> bool {
     /// Spaces that no other CTA has, or that nobody writes.
     const INSIDE: [StateSpace; 5] = [
         StateSpace::Shared,
@@ -53,7 +146,8 @@ fn stays_inside(module: &Module, instruction: &Instruction, strong: bool) -> boo
             let rows = effect.proxy == Proxy::Generic && effect.footprint == Footprint::Rows && inside;
             match effect.access {
                 Access::Load | Access::Store => rows || by_lane && (inside || !strong),
-                Access::Atomic | Access::CompareAndSwap | Access::Reduce => by_lane && inside,
+                Access::Atomic | Access::Reduce => by_lane && (inside || counts()),
+                Access::CompareAndSwap => by_lane && inside,
                 Access::Mbarrier(_) => false,
             }
         })

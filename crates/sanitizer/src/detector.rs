@@ -302,9 +302,7 @@ impl Detector {
                     {
                         continue;
                     }
-                    let rows =
-                        &mut global.page(Global::page_of(first.address))[Global::index(first.address)..];
-                    checker.run(rows, &first, by);
+                    checker.run(global.rows_from(first.address, first.end()), &first, by);
                 }
             }
         }

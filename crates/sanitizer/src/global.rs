@@ -1,13 +1,14 @@
 //! The shadow of global memory: pages of rows, made when somebody first accesses them. A page that was only copied as a
 //! whole has one row that stands for all.
 
+use crate::before::Before;
 use crate::clock::Time;
 use crate::listed::{Kept, Listed};
+use crate::reused::Reused;
 use crate::row::{ROW, Row};
 use crate::shadow::{Cell, Extras, GRANULE};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Bytes of guest memory that a page shadows.
 pub(crate) const PAGE: u64 = 4096;
@@ -19,7 +20,8 @@ enum Page {
     Whole(Row),
     /// The same, of which [reads are listed](crate::listed).
     Listed(Row),
-    Rows(Box<[Row; ROWS]>),
+    /// By bit which of them may have been accessed since there are so many.
+    Rows(Box<[Row; ROWS]>, u64),
 }
 
 /// Rows that no page has any more.
@@ -29,19 +31,41 @@ type Left = Vec<Box<[Row; ROWS]>>;
 const LEFT: usize = 4096;
 
 impl Page {
-    fn rows(&mut self, left: &mut Left) -> &mut [Row; ROWS] {
+    /// One that nobody has accessed, and of which nobody has written all of some rows, by bit.
+    fn of_unwritten(rows: u64) -> Self {
+        match rows {
+            0 => Self::Whole(Row::new(false)),
+            u64::MAX => Self::Whole(Row::new(true)),
+            _ => Self::Rows(Box::new(std::array::from_fn(|at| Row::new(rows >> at & 1 != 0))), 0),
+        }
+    }
+
+    /// Its rows, of which some are about to be accessed.
+    #[inline(always)]
+    fn rows(&mut self, left: &mut Left, some: u64) -> &mut [Row; ROWS] {
+        if !matches!(self, Self::Rows(..)) {
+            self.divide(left);
+        }
+        match self {
+            Self::Rows(rows, accessed) => {
+                *accessed |= some;
+                rows
+            }
+            Self::Whole(_) | Self::Listed(_) => unreachable!("it has just been divided"),
+        }
+    }
+
+    #[cold]
+    fn divide(&mut self, left: &mut Left) {
         if let Self::Whole(row) | Self::Listed(row) = *self {
-            *self = Self::Rows(match left.pop() {
+            let rows = match left.pop() {
                 Some(mut rows) => {
                     rows.fill(row);
                     rows
                 }
                 None => vec![row; ROWS].try_into().expect("the vector has as many rows as a page"),
-            });
-        }
-        match self {
-            Self::Rows(rows) => rows,
-            Self::Whole(_) | Self::Listed(_) => unreachable!("it has just been divided"),
+            };
+            *self = Self::Rows(rows, if row.is_untouched() { 0 } else { u64::MAX });
         }
     }
 }
@@ -97,31 +121,6 @@ impl Pages {
     }
 }
 
-/// Tells of a page by its number which rows nobody has written all of, by bit.
-type Unwritten = dyn Fn(u64) -> u64 + Send + Sync;
-
-/// Another shadow that says what was written before this one began.
-pub(crate) struct Before(pub(crate) Arc<Unwritten>);
-
-impl std::fmt::Debug for Before {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Before").finish_non_exhaustive()
-    }
-}
-
-impl Before {
-    fn page(&self, number: u64) -> Page {
-        match self.0(number) {
-            0 => Page::Whole(Row::new(false)),
-            u64::MAX => Page::Whole(Row::new(true)),
-            rows => {
-                let rows = (0..ROWS).map(|at| Row::new(rows >> at & 1 != 0)).collect::<Vec<_>>();
-                Page::Rows(rows.try_into().expect("there are as many rows as a page has"))
-            }
-        }
-    }
-}
-
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Global {
@@ -130,7 +129,7 @@ pub(crate) struct Global {
     pub(crate) before: Option<Before>,
     /// Pages that are not there and that nobody has written: the first, and that behind the last.
     fresh: BTreeMap<u64, u64>,
-    pub(crate) listed: Listed,
+    pub(crate) listed: Reused<Listed>,
     pub(crate) kept: Kept,
     left: Left,
 }
@@ -154,7 +153,7 @@ impl Global {
         let Self { pages, before, fresh, left, .. } = self;
         let page = pages.or_make(number, || {
             if let Some(before) = before {
-                return before.page(number);
+                return Page::of_unwritten(before.unwritten(number));
             }
             let unwritten = !fresh.is_empty() && take(fresh, number, number + 1);
             Page::Whole(Row::new(unwritten))
@@ -163,19 +162,25 @@ impl Global {
     }
 
     /// The rows of a page.
-    #[inline(always)]
     pub(crate) fn page(&mut self, number: u64) -> &mut [Row; ROWS] {
-        match self.made(number) {
-            (Page::Rows(rows), _) => rows,
-            (page @ (Page::Whole(_) | Page::Listed(_)), left) => page.rows(left),
-        }
+        let (page, left) = self.made(number);
+        page.rows(left, u64::MAX)
+    }
+
+    /// The rows of a page from that of an address on, of which those until another address are accessed.
+    #[inline(always)]
+    pub(crate) fn rows_from(&mut self, address: u64, end: u64) -> &mut [Row] {
+        let first = Self::index(address);
+        let count = (end - address / ROW * ROW).div_ceil(ROW).clamp(1, ROWS as u64);
+        let (page, left) = self.made(Self::page_of(address));
+        &mut page.rows(left, (u64::MAX >> (ROWS as u64 - count)) << first)[first..]
     }
 
     /// Is as if it were new, but for its memory.
     pub(crate) fn forget_all(&mut self) {
         let Self { pages, before, fresh, listed, kept, left } = self;
         left.extend(pages.all.drain(..).filter_map(|page| match page {
-            Page::Rows(rows) => Some(rows),
+            Page::Rows(rows, _) => Some(rows),
             Page::Whole(_) | Page::Listed(_) => None,
         }));
         pages.places.clear();
@@ -187,15 +192,20 @@ impl Global {
         *kept = Kept::default();
     }
 
+    /// Whether it says anything of any page.
+    pub(crate) fn knows_any(&self) -> bool {
+        !self.pages.places.is_empty() || !self.fresh.is_empty()
+    }
+
     /// The numbers of the pages that are there.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> {
         self.pages.places.keys().copied()
     }
 
-    /// The rows of a page that has some of its own.
-    pub(crate) fn rows_of(&self, number: u64) -> Option<&[Row; ROWS]> {
+    /// The rows of a page that has some of its own, and by bit those that may have been accessed.
+    pub(crate) fn rows_of(&self, number: u64) -> Option<(&[Row; ROWS], u64)> {
         match self.pages.get(number) {
-            Some(Page::Rows(rows)) => Some(rows),
+            Some(Page::Rows(rows, accessed)) => Some((rows, *accessed)),
             Some(Page::Whole(_) | Page::Listed(_)) | None => None,
         }
     }
@@ -209,7 +219,7 @@ impl Global {
             }
         }
         let rows = |(page, number): (_, Option<u64>)| match page {
-            &mut Page::Rows(ref mut rows) => Some((number?, &mut **rows)),
+            &mut Page::Rows(ref mut rows, _) => Some((number?, &mut **rows)),
             Page::Whole(_) | Page::Listed(_) => None,
         };
         self.pages.all.iter_mut().zip(by_place).filter_map(rows).collect()
@@ -223,7 +233,7 @@ impl Global {
             None => all_if(self.is_fresh(number)),
             Some(Page::Whole(row)) => all_if(row.unwritten),
             Some(Page::Listed(_)) => 0,
-            Some(Page::Rows(rows)) => {
+            Some(Page::Rows(rows, _)) => {
                 rows.iter().enumerate().fold(0, |all, (at, row)| all | u64::from(some(row)) << at)
             }
         }
@@ -238,7 +248,7 @@ impl Global {
     pub(crate) fn whole(&mut self, number: u64) -> Option<&mut Row> {
         match self.made(number).0 {
             Page::Whole(row) => Some(row),
-            Page::Rows(_) | Page::Listed(_) => None,
+            Page::Rows(..) | Page::Listed(_) => None,
         }
     }
 
@@ -254,7 +264,7 @@ impl Global {
         let (row, new) = match page {
             Page::Whole(row) => (*row, true),
             Page::Listed(row) => (*row, false),
-            Page::Rows(_) => return None,
+            Page::Rows(..) => return None,
         };
         let time = row.write.entry.time;
         if row.unwritten || time > everyone {
@@ -268,13 +278,13 @@ impl Global {
     pub(crate) fn end_listing(&mut self, number: u64) -> bool {
         let kept = self.kept.end(number);
         let Some(page @ Page::Listed(_)) = self.pages.get_mut(number) else { return kept };
-        page.rows(&mut self.left);
+        page.divide(&mut self.left);
         true
     }
 
     #[inline(always)]
     pub(crate) fn row(&mut self, address: u64) -> &mut Row {
-        &mut self.page(Self::page_of(address))[Self::index(address)]
+        &mut self.rows_from(address, address)[0]
     }
 
     /// Whether a byte was written since a time, or may have been.
@@ -293,7 +303,7 @@ impl Global {
                 Page::Whole(row) => row.unwritten = false,
                 // It was written.
                 Page::Listed(_) => {}
-                Page::Rows(rows) => rows.iter_mut().for_each(|row| extras.mark_written(row)),
+                Page::Rows(rows, _) => rows.iter_mut().for_each(|row| extras.mark_written(row)),
             }
         }
         for (start, end) in edges(address, bytes) {
@@ -316,7 +326,7 @@ impl Global {
     pub(crate) fn reset(&mut self, extras: &mut Extras, address: u64, bytes: u64, written: bool) {
         let (first, behind) = whole_pages(address, bytes);
         for number in self.present(first, behind) {
-            if let Some(Page::Rows(mut rows)) = self.pages.remove(number) {
+            if let Some(Page::Rows(mut rows, _)) = self.pages.remove(number) {
                 rows.iter_mut().for_each(|row| extras.release_row(row));
                 if self.left.len() < LEFT {
                     self.left.push(rows);
@@ -379,6 +389,15 @@ impl Global {
     fn is_fresh(&self, page: u64) -> bool {
         self.fresh.range(..=page).next_back().is_some_and(|(_, behind)| page < *behind)
     }
+}
+
+/// The places of the bits that are set.
+pub(crate) fn bits(mut rest: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let at = rest.trailing_zeros() as usize;
+        rest &= rest.wrapping_sub(1);
+        (at < ROWS).then_some(at)
+    })
 }
 
 /// The first page of those that lie in a range as a whole, and that behind the last.

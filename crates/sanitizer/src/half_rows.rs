@@ -13,7 +13,7 @@ pub(crate) const HALF_ROW: u64 = ROW / 2;
 
 impl Row {
     /// The halves of one that is in one piece and has no other reads.
-    fn half_rows(&self) -> [Self; 2] {
+    pub(crate) fn half_rows(&self) -> [Self; 2] {
         let half = |at| {
             let of = |pattern: &Pattern| Pattern::new(pattern.at(at), pattern.shift);
             Self { write: of(&self.write), read: of(&self.read), ..*self }

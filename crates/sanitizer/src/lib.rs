@@ -14,7 +14,7 @@
 //! | `clock`, `knowledge` | what a thread knows of others, folded along the launch hierarchy |
 //! | `release` | what a location carries for those who acquire, by scope |
 //! | `observed` | which strong writes were observed, for later accesses of their location |
-//! | `polls` | strong reads that say nothing new |
+//! | `polls`, `looks` | strong reads that say nothing new; those that nobody need be told of |
 //! | `site` | what an instruction is to the memory model |
 //! | `runs` | which lanes access memory one after the other |
 //! | `shadow`, `pool`, `reused`, `row`, `words`, `readers`, `half_rows`, `reads`, `global` | who accessed every byte last |
@@ -26,7 +26,7 @@
 //! | `copies`, `products`, `told` | asynchronous copies; registers of `wgmma`; accesses that no instruction names by an address for each lane |
 //! | `locks`, `tickets`, `guarded`, `predict`, `candidates` | locks and critical sections; accesses of who holds some; what follows for other orders |
 //! | `detectors`, `queue` | who is told; the same on a host thread of its own |
-//! | `apart`, `spread`, `footprint`, `absorb`, `shared_out` | kernels whose CTAs share nothing but memory; such launches on several host threads; what these have in common; what everybody remembers of them; work for several |
+//! | `apart`, `spread`, `before`, `footprint`, `absorb`, `shared_out` | kernels whose CTAs share nothing but memory; such launches on several host threads; what was written before; what these have in common; what everybody remembers of them; work for several |
 //! | `heap` | allocations, use after free, leaks |
 //! | `diagnose`, `litmus`, `trail`, `report`, `suppress` | what people are told |
 //!
@@ -37,6 +37,7 @@ mod absorb;
 mod accessor;
 mod anchors;
 mod apart;
+mod before;
 mod candidates;
 mod check;
 mod clock;
@@ -55,6 +56,7 @@ mod knowledge;
 mod listed;
 mod litmus;
 mod locks;
+mod looks;
 mod observed;
 mod order;
 mod places;
@@ -92,11 +94,13 @@ pub use suppress::Suppressions;
 
 use detector::Detector;
 use detectors::Detectors;
+use looks::Looks;
 use machine::fault::Access;
 use machine::observe::{Happening, Issue, Lanes, Observer};
 use machine::{Device, Fault, SchedulerKind, Trap};
 use ptx::module::{Checked, FuncId, Module};
 use queue::Queue;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A run that is watched: all launches of a process, or of one command.
@@ -104,6 +108,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Sanitizer {
     detectors: Arc<Mutex<Detectors>>,
     queue: Option<Queue>,
+    /// How much was told besides looks: see [`looks`].
+    others: AtomicU64,
 }
 
 impl std::fmt::Debug for Sanitizer {
@@ -121,6 +127,7 @@ pub struct Watch<'a> {
     launch: usize,
     module: u32,
     whole: Option<Whole>,
+    looks: Option<Looks>,
 }
 
 impl std::fmt::Debug for Watch<'_> {
@@ -135,7 +142,8 @@ impl Sanitizer {
         let mut of_run = Detector::new(checks);
         of_run.reports.suppressions = suppressions;
         let of_locks = (checks.locks || checks.predict).then(|| Box::new(Detector::of_locks(checks)));
-        Self { detectors: Arc::new(Mutex::new(Detectors { of_run, of_locks })), queue: None }
+        let detectors = Arc::new(Mutex::new(Detectors { of_run, of_locks }));
+        Self { detectors, queue: None, others: AtomicU64::new(1) }
     }
 
     /// The same that judges on a host thread of its own, if there is more than one: what is found while a launch runs is
@@ -164,6 +172,11 @@ impl Sanitizer {
         if let Some(queue) = &self.queue {
             queue.settle();
         }
+        self.others.fetch_add(1, Ordering::Relaxed);
+        self.lock()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Detectors> {
         self.detectors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -179,8 +192,12 @@ impl Sanitizer {
 
     /// A launch begins, after a moment.
     pub fn begin_after(&self, module: &Arc<Checked<Module>>, shape: Shape<'_>, after: &Moment) -> Watch<'_> {
-        let (launch, module) = self.detectors().begin(module, shape, after);
-        Watch { sanitizer: self, launch, module, whole: None }
+        let mut detectors = self.detectors();
+        let (launch, module) = detectors.begin(module, shape, after);
+        // What threads see in vain is of interest there.
+        let tells_all = detectors.of_locks.is_some() || detectors.of_run.records_steps();
+        let looks = if tells_all { None } else { Looks::new(detectors.of_run.sites.looking(module)) };
+        Watch { sanitizer: self, launch, module, whole: None, looks }
     }
 
     /// Whether a launch on a device that begins after a moment may [run on several host threads](Watch::spread), as things are.
@@ -308,10 +325,12 @@ impl Watch<'_> {
 
 impl Observer for Watch<'_> {
     fn issue(&self, issue: &Issue<'_>) {
-        if issue.masks.iter().any(|mask| *mask != 0) {
-            match &self.sanitizer.queue {
+        let Self { sanitizer, looks, .. } = self;
+        let in_vain = || looks.as_ref().is_some_and(|looks| looks.says_nothing(issue, &sanitizer.others));
+        if issue.masks.iter().any(|mask| *mask != 0) && !in_vain() {
+            match &sanitizer.queue {
                 Some(queue) => queue.issue(self.launch, issue),
-                None => self.sanitizer.detectors().issue(self.launch, issue),
+                None => sanitizer.lock().issue(self.launch, issue),
             }
         }
     }
@@ -342,6 +361,7 @@ impl Observer for Watch<'_> {
             (Happening::GridsComplete(lanes), Some(whole)) => Some((*lanes, whole())),
             _ => None,
         };
+        self.sanitizer.others.fetch_add(1, Ordering::Relaxed);
         let queue = self.sanitizer.queue.as_ref();
         if queue.is_some_and(|queue| queue.happening(self.launch, happening)) {
             return;

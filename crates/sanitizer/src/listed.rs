@@ -13,6 +13,7 @@ use crate::clock::{Clock, Time};
 use crate::detector::lanes_of;
 use crate::global::{Global, PAGE};
 use crate::release::Home;
+use crate::reused::Reused;
 use crate::row::is_aligned;
 use crate::runs::{HalfWarps, Run, Scattered, each_lane};
 use crate::shadow::{Entry, GRANULE};
@@ -67,7 +68,7 @@ pub(crate) struct Listed {
 /// What parts of launches have listed, and of which pages: these may be in rows, to which nothing else has happened since.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
-    lists: Vec<Listed>,
+    lists: Vec<Reused<Listed>>,
     pages: FxHashSet<u64>,
 }
 
@@ -129,9 +130,15 @@ impl Listed {
         self.refused[site] = true;
     }
 
+    /// By instruction whether runs of it are refused.
+    pub(crate) fn refused(&self) -> &[bool] {
+        &self.refused
+    }
+
     /// Refuses what another one does.
-    pub(crate) fn refuse_as(&mut self, other: &Self) {
-        self.refused.clone_from(&other.refused);
+    pub(crate) fn refuse_as(&mut self, refused: &[bool]) {
+        self.refused.clear();
+        self.refused.extend_from_slice(refused);
     }
 
     /// The pages of which there are reads.
@@ -324,7 +331,7 @@ impl Global {
     /// Whether one of these pages is listed.
     #[inline(always)]
     fn lists_any_of(&self, first: u64, last: u64) -> bool {
-        let Listed { pages, .. } = &self.listed;
+        let Listed { pages, .. } = &*self.listed;
         self.lists()
             && match last - first < pages.len() as u64 {
                 true => (first..=last).any(|number| self.is_listed(number)),
@@ -364,7 +371,7 @@ impl Global {
     }
 
     /// Pages that are listed are no longer so: their numbers, and what was listed, in the order in which it was.
-    fn take_listed(&mut self) -> (FxHashSet<u64>, Vec<Listed>) {
+    fn take_listed(&mut self) -> (FxHashSet<u64>, Vec<Reused<Listed>>) {
         let mut listed = std::mem::take(&mut self.listed);
         let pages = std::mem::take(&mut listed.pages);
         self.listed.refused = std::mem::take(&mut listed.refused);
@@ -377,12 +384,12 @@ impl Global {
     /// Whether what others have listed can be kept, too.
     pub(crate) fn can_keep(&self, listed: &Listed) -> bool {
         let size = |listed: &Listed| listed.addresses.len() + listed.reads.len() + listed.said;
-        self.kept.lists.len() < LISTS
-            && self.kept.lists.iter().chain([listed]).map(size).sum::<usize>() < MOST
+        let kept = self.kept.lists.iter().map(|listed| &**listed);
+        self.kept.lists.len() < LISTS && kept.chain([listed]).map(size).sum::<usize>() < MOST
     }
 
     /// Keeps what others have listed, later than whatever happened to the pages.
-    pub(crate) fn keep(&mut self, listed: Listed) {
+    pub(crate) fn keep(&mut self, listed: Reused<Listed>) {
         for &number in &listed.pages {
             if !self.has_listed(number) {
                 self.listed.pages.push(number);
@@ -420,19 +427,19 @@ impl Checker<'_> {
         let (pages, lists) = global.take_listed();
         let found = (self.conflict.take(), self.unwritten.take(), self.own);
         self.own = false;
-        lists.into_iter().for_each(|listed| self.unlist_one(global, listed, &pages, &happens_to));
+        lists.iter().for_each(|listed| self.unlist_one(global, listed, &pages, &happens_to));
         (self.conflict, self.unwritten, self.own) = found;
     }
 
     fn unlist_one(
         &mut self,
         global: &mut Global,
-        Listed { reads, addresses: all, begin, clocks, .. }: Listed,
+        Listed { reads, addresses: all, begin, clocks, .. }: &Listed,
         pages: &FxHashSet<u64>,
         happens_to: &impl Fn(u64) -> bool,
     ) {
-        let mut all = all.into_iter();
-        for Reads { home, warp, entry, clock, bytes, run } in reads {
+        let mut all = all.iter().copied();
+        for &Reads { home, warp, entry, clock, bytes, run } in reads {
             let site = self.sites.get(entry.site());
             if let Some((lanes, count)) = run {
                 let word = all.next().unwrap_or_default();
@@ -465,8 +472,7 @@ impl Checker<'_> {
 
     /// A read within a page.
     fn read_part(&mut self, global: &mut Global, part: &Run, by: &Accessor<'_>) {
-        let rows = &mut global.page(Global::page_of(part.address))[Global::index(part.address)..];
-        self.run(rows, part, by);
+        self.run(global.rows_from(part.address, part.end()), part, by);
     }
 }
 

@@ -12,7 +12,7 @@ use machine::memory::SpaceKind;
 use machine::observe::{Happening, Issue, Lanes, PackAccess, PackAddresses};
 use ptx::module::FuncId;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 /// Something that was told; what has no fixed size is in the [`Batch`].
@@ -160,7 +160,7 @@ fn taken<'a, T>(rest: &mut &'a [T], count: usize) -> &'a [T] {
 }
 
 /// What threads had when something was told; nobody knows any more.
-struct Past;
+pub(crate) struct Past;
 
 impl State for Past {
     fn snapshot(&self, _: Extent) -> Snapshot {
@@ -246,8 +246,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Queue {
     /// One whose batches are judged by another thread; `None` if the host has no second one.
     pub(crate) fn new(detectors: Arc<Mutex<Detectors>>) -> Option<Self> {
-        let several = std::thread::available_parallelism().is_ok_and(|threads| threads.get() > 1);
-        several.then(|| Self { detectors, waiting: Mutex::default() })
+        // That is asked of the host's files.
+        static SEVERAL: LazyLock<bool> =
+            LazyLock::new(|| std::thread::available_parallelism().is_ok_and(|threads| threads.get() > 1));
+        SEVERAL.then(|| Self { detectors, waiting: Mutex::default() })
     }
 
     /// The warps of a pack execute an instruction.

@@ -2,6 +2,7 @@
 //! remembered, need not ask the host for it again and have it zeroed each time.
 
 use crate::global::Global;
+use crate::listed::Listed;
 use crate::shadow::Extras;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
@@ -71,6 +72,21 @@ impl Reusable for Global {
 
     fn waiting() -> &'static Mutex<Vec<Self>> {
         static WAITING: Mutex<Vec<Global>> = Mutex::new(Vec::new());
+        &WAITING
+    }
+}
+
+impl Reusable for Listed {
+    fn clear(&mut self) {
+        self.forget_all();
+    }
+
+    fn bytes(&self) -> usize {
+        self.memory()
+    }
+
+    fn waiting() -> &'static Mutex<Vec<Self>> {
+        static WAITING: Mutex<Vec<Listed>> = Mutex::new(Vec::new());
         &WAITING
     }
 }

@@ -199,6 +199,11 @@ impl Kind {
         };
         Self { scope: site.scope, element: site.element, instance }
     }
+
+    /// The bytes of an element, if all threads of a device share the scope.
+    pub(crate) fn wide(self) -> Option<u32> {
+        (self.scope >= Scope::Gpu).then_some(self.element)
+    }
 }
 
 /// What few cells have.
@@ -319,7 +324,7 @@ impl Extras {
     }
 
     /// That of a number; an empty one if there is none.
-    fn get(&self, number: u32) -> &Extra {
+    pub(crate) fn get(&self, number: u32) -> &Extra {
         &self.all[if number & ONLY_READS == 0 { number as usize } else { 0 }]
     }
 

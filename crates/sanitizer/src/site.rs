@@ -2,6 +2,7 @@
 //! that ([`memory_model::definitions`]).
 
 use crate::anchors::{Anchor, anchors};
+use crate::looks::Looking;
 use crate::products::{self, Step};
 use machine::fault::Access;
 use memory_model::definitions::NEWEST;
@@ -246,6 +247,8 @@ pub(crate) struct Sites {
     asynchronous: Vec<bool>,
     /// For each module, of which functions it is known what addresses are computed of.
     anchored: Vec<Vec<bool>>,
+    /// For each module, which instructions are strong loads.
+    looking: Vec<Looking>,
     /// Whether any function of any module multiplies matrices.
     pub(crate) have_products: bool,
 }
@@ -269,8 +272,8 @@ impl Default for Sites {
             instruction: 0,
         };
         let sites = vec![of_driver(Access::Load), of_driver(Access::Store)];
-        let (starts, steps, asynchronous, anchored) = Default::default();
-        Self { sites, starts, steps, asynchronous, anchored, have_products: false }
+        let (starts, steps, asynchronous, anchored, looking) = Default::default();
+        Self { sites, starts, steps, asynchronous, anchored, looking, have_products: false }
     }
 }
 
@@ -280,6 +283,7 @@ impl Sites {
         let number = self.starts.len() as u32;
         let mut starts = Vec::with_capacity(module.functions.len());
         let mut asynchronous = false;
+        let mut looking = vec![Vec::new(); module.functions.len()];
         for (index, function) in module.functions.iter().enumerate() {
             starts.push(self.sites.len() as SiteId);
             let Some(body) = &function.body else { continue };
@@ -298,6 +302,7 @@ impl Sites {
                     || effects.groups.is_some()
                     || effects.memory.iter().any(|effect| by_another(effect.proxy));
                 let reduces = effects.memory.iter().any(|effect| effect.access == isa::Access::Reduce);
+                looking[index].push(action == Action::Access(Access::Load) && NEWEST.is_strong(order));
                 let mut spaces = (0..opcode.data().operands.len()).filter_map(|i| opcode.operand_space(i));
                 self.sites.push(Site {
                     action,
@@ -318,6 +323,8 @@ impl Sites {
             }
         }
         self.starts.push(starts);
+        let any = looking.iter().flatten().any(|looks| *looks);
+        self.looking.push(if any { Arc::new(looking) } else { Arc::default() });
         self.asynchronous.push(asynchronous);
         self.anchored.push(vec![false; module.functions.len()]);
         let functions = (0..module.functions.len() as u32).map(FuncId);
@@ -337,6 +344,11 @@ impl Sites {
         self.asynchronous.get(module as usize).is_none_or(|asynchronous| *asynchronous)
     }
 
+    /// Of each function of a module which instructions are strong loads; empty if none is.
+    pub(crate) fn looking(&self, module: u32) -> &Looking {
+        &self.looking[module as usize]
+    }
+
     /// Finds out what the addresses of a function's accesses are computed of.
     pub(crate) fn find_anchors(&mut self, (number, module): (u32, &Module), function: FuncId) {
         let known = std::mem::replace(&mut self.anchored[number as usize][function.index()], true);
@@ -344,6 +356,16 @@ impl Sites {
             let site = self.id(number, function, instruction) as usize;
             self.sites[site].anchor = Some(anchor);
         }
+    }
+
+    /// Of how many functions that is known.
+    pub(crate) fn functions_with_anchors(&self) -> usize {
+        self.anchored.iter().flatten().filter(|known| **known).count()
+    }
+
+    /// How many modules there are.
+    pub(crate) fn modules(&self) -> usize {
+        self.starts.len()
     }
 
     /// The site of an instruction.

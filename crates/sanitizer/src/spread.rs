@@ -1,8 +1,8 @@
 //! Launches whose CTAs several host threads run, each of which judges those that it runs.
 //!
-//! Where CTAs [work apart](crate::apart), what two of them do races if one writes what the other one accesses, and nothing else that is
-//! found needs both. So every host thread has a detector of its own, a *part* of the launch, which begins with nothing
-//! remembered. At the end it is asked whether a word that one part has written was accessed by another one.
+//! Where CTAs [work apart](crate::apart), what two of them do races if one changes what the other one accesses, unless both count, and
+//! nothing else that is found needs both. So every host thread has a detector of its own, a *part* of the launch, which begins with
+//! nothing remembered. At the end it is asked whether a word that one part has changed was accessed by another one.
 //!
 //! If anything is found, by a part or then, what the launch has written is undone, and it runs once more, on one host thread: so
 //! reports are always those of that order, and here it is enough to see that there is something. Else
@@ -10,22 +10,27 @@
 
 use crate::Watch;
 use crate::apart::works_apart;
+use crate::before::Before;
+use crate::clock::Time;
 use crate::detector::Detector;
 use crate::footprint::Footprint;
-use crate::global::{Before, Global, PAGE, ROWS};
+use crate::global::{Global, PAGE, bits};
 use crate::report::Checks;
 use crate::row::ROW;
 use crate::runs::each_lane;
 use crate::shadow::{Extras, GRANULE};
 use crate::shared_out::on_threads;
+use crate::site::Sites;
 use crate::state;
+use crate::suppress::Suppressions;
 use machine::Device;
 use machine::fault::Access;
 use machine::memory::{SHARED_WINDOW, SpaceKind};
 use machine::observe::{Happening, Issue, Observer, PackAccess};
-use ptx::module::{FuncId, Function, FunctionKind};
+use ptx::module::{Checked, FuncId, Function, FunctionKind, Module};
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -51,7 +56,7 @@ fn parts(device: &Device, threads: usize) -> usize {
 const LISTS: usize = 16;
 
 /// By the last digits of its number a page that is known to be saved.
-const KNOWN: usize = 64;
+const KNOWN: usize = 1024;
 
 /// See the module.
 pub struct Spread<'a> {
@@ -59,7 +64,8 @@ pub struct Spread<'a> {
     device: &'a Device,
     /// Which launch it is, among all of the process.
     number: u64,
-    parts: Vec<Mutex<Option<Box<Part>>>>,
+    parts: Vec<Place>,
+    begin: Begin,
     /// Host threads that have come.
     threads: AtomicUsize,
     saved: [Mutex<Saved>; LISTS],
@@ -68,6 +74,39 @@ pub struct Spread<'a> {
 struct Part {
     detector: Detector,
     known: [u64; KNOWN],
+}
+
+/// Where a part is. No other one is on its lines of the host's cache, since each is locked again and again.
+#[derive(Default)]
+#[repr(align(128))]
+struct Place(Mutex<Option<Box<Part>>>);
+
+/// What parts begin with.
+struct Begin {
+    checks: Checks,
+    sites: Arc<Sites>,
+    modules: Vec<Arc<Checked<Module>>>,
+    launch: Mutex<state::Launch>,
+    time: Time,
+    suppressions: Suppressions,
+    refused: Vec<bool>,
+    /// Whether there may be anything that nobody has written.
+    unwritten: bool,
+}
+
+impl Begin {
+    /// One that judges a part of the launch; it has no other.
+    fn part(&self, before: Option<Before>) -> Detector {
+        let mut part = Detector::new(self.checks);
+        part.sites = Arc::clone(&self.sites);
+        part.modules.clone_from(&self.modules);
+        part.launches.push(lock(&self.launch).clone());
+        part.time = self.time;
+        part.reports.suppressions = self.suppressions.clone();
+        part.global.before = before;
+        part.global.listed.refuse_as(&self.refused);
+        part
+    }
 }
 
 thread_local! {
@@ -114,17 +153,18 @@ impl Detector {
         !of.early && knows_all && self.spreads(module, &name, (ctas, cluster))
     }
 
-    /// One that judges a part of a launch; it has no other.
-    fn part(&self, launch: usize, before: Option<Before>) -> Self {
-        let mut part = Self::new(Checks { litmus: false, ..self.checks });
-        part.sites = Arc::clone(&self.sites);
-        part.modules.clone_from(&self.modules);
-        part.launches.push(self.launches[launch].clone());
-        part.time = self.time;
-        part.reports.suppressions = self.reports.suppressions.clone();
-        part.global.before = before;
-        part.global.listed.refuse_as(&self.global.listed);
-        part
+    /// What parts of a launch begin with, if it may be spread.
+    fn begin_parts(&mut self, launch: usize) -> Option<Begin> {
+        self.may_be_spread(launch).then(|| Begin {
+            checks: Checks { litmus: false, ..self.checks },
+            sites: Arc::clone(&self.sites),
+            modules: self.modules.clone(),
+            launch: Mutex::new(self.launches[launch].clone()),
+            time: self.time,
+            suppressions: self.reports.suppressions.clone(),
+            refused: self.global.listed.refused().to_vec(),
+            unwritten: self.checks.init && self.global.knows_any(),
+        })
     }
 }
 
@@ -149,15 +189,16 @@ impl Watch<'_> {
     /// Who observes the launch on several host threads, if that is possible.
     pub fn spread<'w>(&'w self, device: &'w Device, threads: usize) -> Option<Spread<'w>> {
         static SPREADS: AtomicU64 = AtomicU64::new(1);
-        let spreads = threads > 1
-            && has_room(device)
-            && self.whole.is_none()
-            && self.sanitizer.detectors().of_run.may_be_spread(self.launch);
-        spreads.then(|| Spread {
+        if threads <= 1 || !has_room(device) || self.whole.is_some() {
+            return None;
+        }
+        let begin = self.sanitizer.detectors().of_run.begin_parts(self.launch)?;
+        Some(Spread {
             watch: self,
             device,
             number: SPREADS.fetch_add(1, Ordering::Relaxed),
-            parts: (0..parts(device, threads)).map(|_| Mutex::default()).collect(),
+            parts: (0..parts(device, threads)).map(|_| Place::default()).collect(),
+            begin,
             threads: AtomicUsize::new(0),
             saved: Default::default(),
         })
@@ -170,7 +211,7 @@ impl Spread<'_> {
     fn with_part<T>(&self, act: impl FnOnce(&mut Part) -> T) -> T {
         let (number, at) = PART.get();
         let at = if number == self.number { at } else { self.come() };
-        let mut part = lock(&self.parts[at]);
+        let mut part = lock(&self.parts[at].0);
         act(part.get_or_insert_with(|| self.part()))
     }
 
@@ -184,19 +225,17 @@ impl Spread<'_> {
 
     #[cold]
     fn part(&self) -> Box<Part> {
-        let Watch { sanitizer, launch, .. } = self.watch;
-        let all = Arc::clone(&sanitizer.detectors);
-        let detectors = sanitizer.detectors();
-        let before = detectors.of_run.checks.init.then(|| {
-            Before(Arc::new(move |number| {
+        let before = self.begin.unwritten.then(|| {
+            let all = Arc::clone(&self.watch.sanitizer.detectors);
+            Before::new(move |numbers| {
                 let of_run = &lock(&all).of_run;
-                of_run.global.unwritten(&of_run.extras, number)
-            }))
+                numbers.map(|number| of_run.global.unwritten(&of_run.extras, number)).collect()
+            })
         });
-        Box::new(Part { detector: detectors.of_run.part(*launch, before), known: [u64::MAX; KNOWN] })
+        Box::new(Part { detector: self.begin.part(before), known: [u64::MAX; KNOWN] })
     }
 
-    /// What a store is about to change is saved.
+    /// What a store or an atomic is about to change is saved.
     #[inline(always)]
     fn save(&self, known: &mut [u64; KNOWN], access: &PackAccess<'_>, masks: &[u32]) {
         if !matches!(access.space, SpaceKind::Global | SpaceKind::Generic) {
@@ -236,8 +275,7 @@ impl Spread<'_> {
     /// The launch has run, to its end or not. Whether that is all; else it is as if it had not.
     pub fn settle(self, done: bool) -> bool {
         let Self { watch, device, parts, saved, .. } = self;
-        let inner =
-            |part: Mutex<Option<Box<Part>>>| part.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let inner = |Place(part)| part.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut parts: Vec<Detector> =
             parts.into_iter().filter_map(inner).map(|part| part.detector).collect();
         let clean = done && parts.iter().all(|part| part.reports.pairs() == 0) && do_not_meet(&mut parts);
@@ -255,7 +293,7 @@ impl Spread<'_> {
     }
 }
 
-/// Whether no part has written what another one has accessed.
+/// Whether no part has changed what another one has accessed, but for what both count.
 fn do_not_meet(parts: &mut [Detector]) -> bool {
     // Of each page whether anybody has rows there, and whether others have, too.
     let mut pages: FxHashMap<u64, bool> = FxHashMap::default();
@@ -282,32 +320,33 @@ fn do_not_meet(parts: &mut [Detector]) -> bool {
     on_threads(parts.len(), &mut several, apart).into_iter().all(|apart| apart)
 }
 
-/// Whether no part has written what another one has accessed of a page.
+/// The same of a page.
 fn is_apart(number: u64, parts: &[(&Global, &Extras)]) -> bool {
-    let mut known = [Footprint::default(); ROWS];
-    parts.iter().filter_map(|(global, extras)| Some((global.rows_of(number)?, extras))).all(
-        |(rows, extras)| {
-            let own = rows.iter().map(|row| match row.is_untouched() {
-                true => Footprint::default(),
-                false => extras.footprint(row),
-            });
-            known.iter_mut().zip(own).all(|(known, own)| {
-                let meets = known.meets(own);
-                *known = known.join(own);
-                !meets
-            })
-        },
-    )
+    let of_parts = || parts.iter().filter_map(|(global, extras)| Some((global.rows_of(number)?, *extras)));
+    let (mut once, mut several) = (0, 0);
+    for ((_, accessed), _) in of_parts() {
+        several |= once & accessed;
+        once |= accessed;
+    }
+    bits(several).all(|at| {
+        let mut known = Footprint::default();
+        let touched = of_parts().filter(|((rows, _), _)| !rows[at].is_untouched());
+        touched.map(|((rows, _), extras)| extras.footprint(&rows[at])).all(|own| {
+            let meets = known.meets(own);
+            known = known.join(own);
+            !meets
+        })
+    })
 }
 
-/// Puts back what words had that a part has written.
+/// Puts back what words had that a part has changed.
 fn undo(device: &Device, part: &Detector, saved: &[Saved; LISTS]) {
     for number in part.global.numbers() {
         let page = saved[number as usize % LISTS].get(&number);
-        let Some((page, rows)) = page.zip(part.global.rows_of(number)) else { continue };
-        for (at, row) in (0..).step_by(ROW as usize).zip(rows).filter(|(_, row)| !row.is_untouched()) {
-            let written = part.extras.footprint(row).written;
-            for word in (0..ROW / GRANULE).filter(|word| written >> word & 1 != 0) {
+        let Some((page, (rows, accessed))) = page.zip(part.global.rows_of(number)) else { continue };
+        for at in bits(accessed).filter(|&at| !rows[at].is_untouched()) {
+            let (at, changed) = (at as u64 * ROW, part.extras.footprint(&rows[at]).changed());
+            for word in (0..ROW / GRANULE).filter(|word| changed >> word & 1 != 0) {
                 let at = at + word * GRANULE;
                 write(device, number * PAGE + at, &page[at as usize..][..GRANULE as usize]);
             }
@@ -317,21 +356,39 @@ fn undo(device: &Device, part: &Detector, saved: &[Saved; LISTS]) {
 
 /// Reads what there is of a range.
 fn read(device: &Device, address: u64, into: &mut [u8]) {
-    if !device.read(address, into) && into.len() > 1 {
-        let half = into.len() / 2;
-        let (low, high) = into.split_at_mut(half);
-        read(device, address, low);
-        read(device, address + half as u64, high);
+    if !device.read(address, into) {
+        for Range { start, end } in parts_of(device, address..address + into.len() as u64) {
+            device.read(start, &mut into[(start - address) as usize..(end - address) as usize]);
+        }
     }
 }
 
 /// Writes to what there is of a range.
 fn write(device: &Device, address: u64, from: &[u8]) {
-    if !device.write(address, from) && from.len() > 1 {
-        let (low, high) = from.split_at(from.len() / 2);
-        write(device, address, low);
-        write(device, address + low.len() as u64, high);
+    if !device.write(address, from) {
+        for Range { start, end } in parts_of(device, address..address + from.len() as u64) {
+            device.write(start, &from[(start - address) as usize..(end - address) as usize]);
+        }
     }
+}
+
+/// What there is of a range.
+fn parts_of(device: &Device, range: Range<u64>) -> Vec<Range<u64>> {
+    let inside = |start: u64, end: u64| start.max(range.start)..end.min(range.end);
+    let mut parts = Vec::new();
+    let others = device.reach().memories();
+    for memory in others.iter().map(|memory| &**memory).chain([device.memory()]) {
+        let mut behind = range.end;
+        while behind > range.start
+            && let Some((start, bytes)) = memory.nearest_below(behind - 1)
+        {
+            parts.push(inside(start, start.saturating_add(bytes)));
+            behind = start;
+        }
+    }
+    parts.extend(device.reach().host_ranges().iter().map(|host| inside(host.start(), host.end())));
+    parts.retain(|part| part.start < part.end);
+    parts
 }
 
 impl Observer for Spread<'_> {
@@ -340,7 +397,7 @@ impl Observer for Spread<'_> {
             return;
         }
         self.with_part(|Part { detector, known }| {
-            if let Some(access) = issue.access.as_ref().filter(|access| access.access == Access::Store) {
+            if let Some(access) = issue.access.as_ref().filter(|access| access.access != Access::Load) {
                 self.save(known, access, issue.masks);
             }
             detector.issue(0, issue);

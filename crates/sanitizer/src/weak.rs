@@ -177,8 +177,7 @@ impl Detector {
                         }
                         Target::Global(address) if run.end() <= (address | (PAGE - 1)) + 1 => {
                             checker.unlist(global, (address, address));
-                            let rows = global.page(Global::page_of(address));
-                            checker.run(&mut rows[Global::index(address)..], &run, by);
+                            checker.run(global.rows_from(address, run.end()), &run, by);
                         }
                         Target::Global(_) | Target::Shared(..) => {
                             elsewhere.push((who, team, Arc::clone(clock), mask, target, run));

@@ -1,4 +1,5 @@
 // A failed assertion ends the context: every later call says so.
+// stopped: kernel holds(int)
 #include "check.h"
 #include <cassert>
 

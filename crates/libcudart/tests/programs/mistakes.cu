@@ -1,5 +1,6 @@
 // Errors: which, when, and how long they are remembered.
 // finds: out-of-bounds
+// stopped: kernel store(int*)
 #include "check.h"
 
 __global__ void nothing() {}
