@@ -37,7 +37,7 @@ impl Kind {
             "HMMA" | "IMMA" | "BMMA" => Self::Matrices,
             "DMMA" | "LDC" | "MUFU" | "POPC" | "FLO" | "BREV" | "I2F" | "F2I" | "F2F" | "FRND" | "FCHK"
             | "S2R" => Self::Unit,
-            "LDG" | "LD" | "LDS" | "LDL" | "LDSM" => Self::Load,
+            "LDG" | "LD" | "LDS" | "LDL" | "LDSM" | "LDGMC" => Self::Load,
             "ATOM" | "ATOMG" | "ATOMS" | "RED" | "REDG" => Self::Atomic,
             "STG" | "ST" | "STS" | "STL" => Self::Store,
             "SHFL" => Self::Shuffle,

@@ -22,6 +22,7 @@ mod matrix;
 mod mbarrier;
 mod meet;
 mod memory;
+mod multimem;
 mod nearest;
 mod nibbles;
 mod object;
@@ -339,6 +340,7 @@ impl<'a> Select<'a> {
             Self::policies,
             Self::memory_access,
             Self::atomics,
+            Self::multimem,
             Self::control,
             Self::stack,
             Self::warps,
