@@ -26,6 +26,7 @@ mod multimem;
 mod nearest;
 mod nibbles;
 mod object;
+mod packed;
 mod policy;
 mod repeat;
 mod routine;
@@ -331,6 +332,7 @@ impl<'a> Select<'a> {
         for chapter in [
             Self::integer,
             Self::rare_integers,
+            Self::packed_integers,
             Self::logic,
             Self::videos,
             Self::floats,
