@@ -30,6 +30,7 @@ mod packed;
 mod policy;
 mod repeat;
 mod routine;
+mod small_floats;
 mod special;
 mod surface;
 mod tensormap;
