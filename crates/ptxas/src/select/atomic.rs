@@ -248,9 +248,13 @@ impl Select<'_> {
         Ok(match (update.name, update.ty) {
             ("ADD", ScalarType::F32) => self.one("FADD", vec![Operand::low(old), Operand::low(value)]),
             ("ADD", ScalarType::F64) => {
-                self.pair("DADD", vec![Operand::wide(old, 2), Operand::wide(value, 2)])
+                // Of two NaNs that of the value stays.
+                self.pair("DADD", vec![Operand::wide(value, 2), Operand::wide(old, 2)])
             }
             ("ADD", ScalarType::F16x2) => self.one("HADD2", vec![Operand::low(old), Operand::low(value)]),
+            ("ADD", ScalarType::Bf16x2) => {
+                self.one("HADD2.BF16_V2", vec![Operand::low(old), Operand::low(value)])
+            }
             ("ADD", _) => self.add64(old, value),
             ("MIN" | "MAX", _) if update.ty.bits() == 64 => {
                 let less = self.compare64("LT", signed, old, value, Operand::always(false), "AND").0;

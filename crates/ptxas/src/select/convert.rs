@@ -249,7 +249,13 @@ impl Select<'_> {
             }
             (F32, F32, None) if op.ftz => self.one("FADD.FTZ", vec![Operand::Text("-RZ".into()), a]),
             // A NaN stays what it is.
-            (F32, F32, None) | (F16, F16, None) | (Bf16, Bf16, None) => self.one("MOV", vec![a]),
+            (F32, F32, None) => self.one("MOV", vec![a]),
+            // One of a half becomes that of arithmetic.
+            (F16 | Bf16, F16 | Bf16, None) => {
+                let kind = if op.dtype == Bf16 { ".BF16_V2" } else { "" };
+                let minus_zero = Operand::Text("-RZ".into()).suffixed(".H0_H0");
+                self.one(format!("HADD2{kind}"), vec![a.suffixed(".H0_H0"), minus_zero])
+            }
             (F64, F64, None) => {
                 let a = self.double(&op.a)?;
                 self.join(Operand::part(a, 0), Operand::part(a, 1))

@@ -81,7 +81,11 @@ impl Select<'_> {
         .to_owned();
         if let Some(offsets) = &op.e {
             name += ".AOFFI";
-            more.push(self.offsets(offsets, 4)?);
+            more.push(match &**offsets {
+                // As ptxas has it, where a depth is compared: what is above the offset's bits is one along the other axis.
+                [offset, ..] if is_row && op.f.is_some() => self.word(offset)?,
+                offsets => self.offsets(offsets, 4)?,
+            });
         }
         if name.starts_with("TLD.LL") {
             name += ".CL";

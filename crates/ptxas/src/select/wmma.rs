@@ -256,7 +256,8 @@ impl Select<'_> {
         let name = match a {
             i::MmaAtype::F16 => format!("HMMA.16816.{to}"),
             i::MmaAtype::Bf16 => format!("HMMA.16816.{to}.BF16"),
-            i::MmaAtype::Tf32 => format!("HMMA.1688.{to}.TF32"),
+            // In two steps, as ptxas has it: the sums are cut off in between.
+            i::MmaAtype::Tf32 => format!("HMMA.1684.{to}.TF32"),
             i::MmaAtype::S8 | i::MmaAtype::U8 => {
                 let kind = |ty| if ty == i::MmaAtype::S8 { "S8" } else { "U8" };
                 let (x, y) = if swapped { (b, a) } else { (a, b) };
@@ -298,13 +299,21 @@ impl Select<'_> {
                 let (Some(x), Some(y), Some(sums)) = parts else {
                     return Err("with fragments of this size".to_owned());
                 };
-                let mut read = vec![self.fragment(&x, double)?, self.fragment(&y, double)?];
-                read.push(self.fragment_of(sums.to_vec()));
-                if integer {
-                    let layouts = [".ROW", ".COL", ""];
-                    read = read.into_iter().zip(layouts).map(|(it, layout)| it.suffixed(layout)).collect();
+                let mut sums = self.fragment_of(sums.to_vec());
+                let mut product = None;
+                let steps = if a == i::MmaAtype::Tf32 { 2 } else { 1 };
+                for (x, y) in x.chunks(per_first / steps).zip(y.chunks((per_second / steps).max(1))) {
+                    let mut read = vec![self.fragment(x, double)?, self.fragment(y, double)?, sums];
+                    if integer {
+                        let layouts = [".ROW", ".COL", ""];
+                        let both = read.into_iter().zip(layouts);
+                        read = both.map(|(it, layout)| it.suffixed(layout)).collect();
+                    }
+                    let step = self.product_of(&name, per_sum as u8, read);
+                    sums = Operand::wide(step, per_sum as u8);
+                    product = Some(step);
                 }
-                let product = self.product_of(&name, per_sum as u8, read);
+                let Some(product) = product else { return Err("with fragments of this size".to_owned()) };
                 words.extend((0..per_sum as u8).map(|part| Operand::part(product, part)));
             }
         }
