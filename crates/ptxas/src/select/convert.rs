@@ -5,6 +5,7 @@ use super::{Done, Refusal, Select};
 use crate::code::{Operand, Reg};
 use ir::Op;
 use ir::instruction as i;
+use ir::operand::Value;
 use ptx::types::{ScalarType, TypeKind};
 use smol_str::format_smolstr;
 
@@ -218,7 +219,8 @@ impl Select<'_> {
                 self.pair("F2F.F64.F32", vec![Operand::low(flushed)])
             }
             (F32, F64, None) => self.pair("F2F.F64.F32", vec![a]),
-            (F64, F32, None) => self.one(format!("F2F{ftz}.F32.F64{directed}"), vec![a]),
+            (F64, F32, None) if op.ftz => self.flushed_single(&op.a, directed)?,
+            (F64, F32, None) => self.one(format!("F2F.F32.F64{directed}"), vec![a]),
             // To half precision `.ftz` does nothing: what it flushes is less than half of the least number.
             (F32, F16 | Bf16, None) if matches!(directed, "" | ".RZ") && !(op.ftz && op.dtype == Bf16) => {
                 let flags = [(op.satfinite, ".SATFINITE"), (op.relu, ".RELU")];
@@ -265,6 +267,32 @@ impl Select<'_> {
         let result = if op.sat { self.saturated_float(result, op.dtype)? } else { result };
         self.set(op.d, result);
         Ok(())
+    }
+
+    /// A double as a single float, flushed if it would be less than the least normal number at the precision of 24 bits. `F2F.FTZ` flushes
+    /// what is less at the coarser steps of subnormal numbers.
+    fn flushed_single(&mut self, a: &Value, rnd: &str) -> Result<Reg, Refusal> {
+        // The first number of each sign that is not flushed, as it is rounded to the least normal one or is that.
+        let least = u64::from(1023_u32 - 126) << 52;
+        let (half_step, step) = (least - (1 << 28), least - (1 << 29) + 1);
+        let (positive, negative) = match rnd {
+            ".RZ" => (least, least),
+            ".RM" => (least, step),
+            ".RP" => (step, least),
+            _ => (half_step, half_step),
+        };
+        let a = self.double(a)?;
+        let rounded = self.one(format!("F2F.F32.F64{rnd}"), vec![Operand::wide(a, 2)]);
+        let mut limit = self.constant64(positive);
+        if positive != negative {
+            let other = self.constant64(negative);
+            let below = self.compare("ISETP.LT.AND", Operand::part(a, 1), Operand::zero());
+            limit = self.select_double(other, limit, below, false);
+        }
+        let magnitude = Operand::wide(a, 2).signed("|");
+        let tiny = self.compare("DSETP.LT.AND", magnitude, Operand::wide(limit, 2));
+        let sign = self.lop(Operand::part(a, 1), Operand::number(1 << 31), 0xc0);
+        Ok(self.select_word(Operand::low(sign), Operand::low(rounded), tiny, false))
     }
 
     /// A float cut off at 0 and 1; a NaN is 0.
