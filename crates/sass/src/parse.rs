@@ -260,7 +260,7 @@ impl Matcher<'_> {
         };
         match piece {
             Piece::Text(expected) => {
-                let at = self.skip(self.table.vocabulary.strings[usize::from(*expected)], at)?;
+                let at = self.skip(self.table.vocabulary.strings.of(*expected), at)?;
                 self.pieces(rest, at, word, known)
             }
             Piece::Set(field) => {
