@@ -24,7 +24,10 @@ const FAIL: [(&str, &str); 17] = [
         "tests/run/async/product-b-overwritten.ptx",
         "its kernel forgets to wait for a product, which the machine shows",
     ),
-    ("tests/run/matrix/wgmma.ptx", "a warp's part of a product does not wait for the warpgroup's other warps"),
+    (
+        "tests/run/matrix/wgmma.ptx",
+        "a warp's part of a product does not wait for the warpgroup's other warps",
+    ),
     ("tests/run/memory/constant.ptx", "the machine gives constants no generic addresses"),
     (
         "tests/run/memory/isspacep.ptx",

@@ -7,7 +7,9 @@ use crate::operand::{Lookup, Operand};
 use crate::resolve::{self, Found, Values};
 use crate::roles::{Flow, Roles};
 use crate::source::{self, BadLine, Source};
-use crate::table::{Form, ILLEGAL, Listed, Memory, Mnemonics, Piece, Range, Set, Strings, Table, Vocabulary, opcode};
+use crate::table::{
+    Form, ILLEGAL, Listed, Memory, Mnemonics, Piece, Range, Set, Strings, Table, Vocabulary, opcode,
+};
 use crate::tree::Growing;
 
 /// The most numbers of a kind: one is [`ILLEGAL`].
