@@ -190,7 +190,7 @@ impl Select<'_> {
             _ => self.word(&op.a)?,
         };
         if op.dtype == Tf32 {
-            return self.to_tf32(op);
+            return self.rounded_to_tf32(op);
         }
         if (op.relu || op.satfinite) && (op.atype != F32 || !matches!(op.dtype, F16 | Bf16)) {
             return Err("with such modifiers".to_owned());
@@ -320,10 +320,10 @@ impl Select<'_> {
     }
 
     /// A float without the bits that a factor of a product has not.
-    fn to_tf32(&mut self, op: &i::CvtFloat) -> Done {
+    fn rounded_to_tf32(&mut self, op: &i::CvtFloat) -> Done {
         let a = self.word(&op.a)?;
         let rnd = match op.rnd {
-            Some(i::CvtFloatRnd::Rna) => return self.away_to_tf32(op, a),
+            Some(i::CvtFloatRnd::Rna) => return self.tf32_away_from_zero(op, a),
             Some(i::CvtFloatRnd::Rz) => ".RZ",
             _ => "",
         };
@@ -337,7 +337,7 @@ impl Select<'_> {
     }
 
     /// Halfway cases go away from zero: half of the last bit is added to what is no infinity and no NaN, and the bits behind it go.
-    fn away_to_tf32(&mut self, op: &i::CvtFloat, a: Operand) -> Done {
+    fn tf32_away_from_zero(&mut self, op: &i::CvtFloat, a: Operand) -> Done {
         let a = Operand::low(self.one("MOV", vec![a]));
         let infinite = |this: &mut Self, value: Operand| {
             let infinity = this.constant(f32::INFINITY.to_bits());

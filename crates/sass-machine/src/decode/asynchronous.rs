@@ -192,10 +192,8 @@ fn product(given: &Given<'_>, shape: &str, rest: &[&str], is_sparse: bool) -> Op
         _ => (operands, always),
     };
     let (to, a, descriptors, mut negated, c) = match operands {
-        &[ref to, Operand::Descriptors { number, negated }, ref c] => (to, None, number, negated, c),
-        &[ref to, ref a, Operand::Descriptors { number, negated }, ref c] => {
-            (to, Some(a), number, negated, c)
-        }
+        [to, Operand::Descriptors { number, negated }, c] => (to, None, *number, *negated, c),
+        [to, a, Operand::Descriptors { number, negated }, c] => (to, Some(a), *number, *negated, c),
         _ => return None,
     };
     if let Some(Operand::Register { sign, .. }) = a {
