@@ -121,12 +121,15 @@ impl Command {
 fn main() -> ExitCode {
     let mut words = std::env::args_os();
     let name = words.next().unwrap_or_default();
+    let words: Vec<_> = words.collect();
     // Programs call it by the names of NVIDIA's tools.
     let called = |tool: &str| Path::new(&name).file_name() == Some(OsStr::new(tool));
     let outcome = if called(ptxas::NAME) {
-        ptxas::run(&words.collect::<Vec<_>>())
+        ptxas::run(&words)
     } else if called(smi::NAME) {
-        smi::run(words.collect())
+        smi::run(words)
+    } else if let Some(words) = ptxas::own_words(&words) {
+        ptxas::run(words)
     } else {
         let cli = Cli::parse();
         cli.color.apply();

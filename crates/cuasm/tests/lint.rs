@@ -133,6 +133,12 @@ fn what_nothing_orders_is_reported() {
             "[B------:R-:W-:-:S03] IADD3 R4, R8, 0x1, RZ ;\n[B------:R-:W-:-:S05] IMAD.WIDE R6, R9, 0x4, R4 ;\n",
             "R4 is read 3 cycles after it was written, which takes 5",
         ),
+        // A copy reads its predicate as guards are read.
+        (
+            "[B------:R-:W-:-:S06] ISETP.NE.U32.AND P0, PT, R0, RZ, PT ;\n\
+             [B------:R2:W-:-:S02] LDGSTS.E [R6], desc[UR4][R4.64], P0 ;\n",
+            "P0 is read 6 cycles after it was written, which takes 13",
+        ),
         // Around a loop: the load of one round is read in the next.
         (
             ".L_again:\n[B------:R-:W-:-:S04] IADD3 R5, R4, 0x1, RZ ;\n[B------:R-:W2:-:S02] LDS R4, [R0] ;\n\

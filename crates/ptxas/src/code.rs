@@ -19,9 +19,13 @@ pub enum Class {
     Predicate,
 }
 
-/// At which multiples registers in a row begin: pairs and quads at their own, longer rows, of matrices, at those of 8.
+/// At which multiples registers in a row begin: pairs and quads at their own, longer rows, of matrices, at those of 8. The first matrix of
+/// `DMMA.16x8x16` has sixteen, and is no instruction elsewhere than at theirs.
 pub fn alignment(width: u8) -> u32 {
-    u32::from(width).next_power_of_two().min(8)
+    match width {
+        16 => 16,
+        _ => u32::from(width).next_power_of_two().min(8),
+    }
 }
 
 /// What is known of a virtual register.

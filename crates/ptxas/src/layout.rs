@@ -61,7 +61,9 @@ impl Layout {
             let Param::Memory(id) = *param else { continue };
             let variable = &module.variables[id.index()];
             let align = u64::from(variable.align.max(1));
-            let offset = end.next_multiple_of(align);
+            let base = u64::from(PARAMETERS);
+            // Aligned is where it lies in the bank, whose address is a multiple of all alignments, not its distance from the first.
+            let offset = (base + end).next_multiple_of(align) - base;
             layout.places.insert(id, offset);
             layout.parameters.push(Parameter { offset, size: variable.size, align });
             end = offset + variable.size;

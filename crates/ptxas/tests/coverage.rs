@@ -132,6 +132,20 @@ fn a_kernel_takes_what_it_needs() {
     assert_eq!(&done.cubin[..4], b"\x7fELF");
 }
 
+/// Parameters begin at 0x210, which is no multiple of 64.
+#[test]
+fn a_parameter_is_aligned_in_the_bank() {
+    let parameters = "(.param .u64 a, .param .align 64 .b8 map[64])";
+    let text = kernel("ld.param.f64 %f2, [map];").replace("(.param .u64 a)", parameters);
+    let done = compile(&text).expect("a cubin");
+    assert!(done.text.contains("c[0x0][0x240]"), "{}", done.text);
+    let elf = cubin::elf::Elf::parse(&done.cubin).expect("a cubin");
+    let number = elf.find(".nv.info.k").expect("what is said of the kernel");
+    // The number of the parameter and its distance from the first.
+    let told = elf.sections[number as usize].data().windows(4).any(|it| it == [1, 0, 0x30, 0]);
+    assert!(told, "the driver is told another place");
+}
+
 #[test]
 fn what_is_refused_is_named_at_its_place() {
     let declared = ".extern .func (.reg .b64 r) elsewhere(.reg .b64 f, .reg .b64 a);\n.visible";

@@ -31,6 +31,7 @@ mod memory;
 mod operand;
 mod product;
 mod registers;
+mod sparsity;
 mod step;
 mod system;
 mod timing;

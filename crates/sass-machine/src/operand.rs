@@ -69,8 +69,11 @@ pub(crate) enum Operand {
     Special(Special),
     /// A barrier of convergence.
     Convergence(u8),
-    /// Four uniform registers with descriptors of matrices.
-    Descriptors(u8),
+    /// Four uniform registers with descriptors of matrices, or two, and whose elements have the opposite sign.
+    Descriptors {
+        number: u8,
+        negated: [bool; 2],
+    },
     /// What an instruction's meaning does not depend on: `PR`, a scoreboard.
     Other,
 }
@@ -165,7 +168,7 @@ impl Operand {
             | Self::Address { .. }
             | Self::Special(_)
             | Self::Convergence(_)
-            | Self::Descriptors(_)
+            | Self::Descriptors { .. }
             | Self::Other => Sign::default(),
         }
     }
@@ -186,7 +189,15 @@ impl Operand {
             return Some(Self::Convergence(number));
         }
         if let Some(rest) = text.strip_prefix("gdesc[") {
-            return uniform(rest.strip_suffix(']')?).map(Self::Descriptors);
+            let (register, signs) = rest.split_once(']')?;
+            let negated = match signs {
+                "" => [false, false],
+                ".negA" => [true, false],
+                ".negB" => [false, true],
+                ".negA.negB" => [true, true],
+                _ => return None,
+            };
+            return uniform(register).map(|number| Self::Descriptors { number, negated });
         }
         if ["PR", "UPR"].contains(&text) || text.starts_with("SB") || text.starts_with("gsb") {
             return Some(Self::Other);

@@ -212,7 +212,7 @@ impl Registers {
             Operand::Address { .. }
             | Operand::Special(_)
             | Operand::Convergence(_)
-            | Operand::Descriptors(_)
+            | Operand::Descriptors { .. }
             | Operand::Other => {
                 *scratch = splat(0);
                 return Ok(scratch);
@@ -287,7 +287,7 @@ impl Registers {
             Operand::Address { .. }
             | Operand::Special(_)
             | Operand::Convergence(_)
-            | Operand::Descriptors(_)
+            | Operand::Descriptors { .. }
             | Operand::Other => {
                 return Ok(0);
             }

@@ -2,6 +2,7 @@
 
 use crate::operand::{Half, Operand, Sign, Special};
 use crate::registers::{LANES, Plane};
+use crate::sparsity::Sparsity;
 use crate::system::Function;
 use ir::instruction::ShflMode;
 
@@ -300,6 +301,8 @@ pub(crate) struct Product {
     pub(crate) a: u8,
     pub(crate) b: u8,
     pub(crate) c: u8,
+    /// Half of A is stored, if it is sparse.
+    pub(crate) sparsity: Option<Sparsity>,
 }
 
 /// How many.
@@ -349,6 +352,10 @@ pub(crate) struct GroupProduct {
     pub(crate) c: u8,
     /// Uniform registers with A's descriptor and B's.
     pub(crate) descriptors: u8,
+    /// Whether A's elements have the opposite sign, and B's.
+    pub(crate) negated: [bool; 2],
+    /// Half of A is stored, if it is sparse.
+    pub(crate) sparsity: Option<Sparsity>,
     /// Whether C is added.
     pub(crate) scale: Source,
     /// It ends a group.

@@ -5,8 +5,9 @@ use crate::fault::FaultKind;
 use crate::groups::Begun;
 use crate::product::factor;
 use crate::registers::{LANES, RZ, Registers};
+use crate::sparsity::met;
 use crate::step::GroupProduct;
-use numerics::tensor::{Accumulator, Element, dot};
+use numerics::tensor::{Accumulator, Element, Operand, dot};
 
 /// Rows of a warp.
 const ROWS: usize = 16;
@@ -48,19 +49,20 @@ impl Layout {
 fn in_shared(
     shared: &[u8],
     descriptor: u64,
-    product: &GroupProduct,
-    (first, count): (usize, usize),
+    operand: Operand,
+    k: usize,
+    rows: std::ops::Range<usize>,
 ) -> Result<Vec<Element>, FaultKind> {
     let layout = Layout::new(descriptor);
-    let size = product.config.a.bits() as usize / 8;
-    let mut elements = Vec::with_capacity(count * product.k);
-    for row in first..first + count {
-        for along in 0..product.k {
+    let size = operand.bits() as usize / 8;
+    let mut elements = Vec::with_capacity(rows.len() * k);
+    for row in rows {
+        for along in 0..k {
             let at = layout.place(row as u64, (along * size) as u64);
             let outside = || FaultKind::Address { space: "shared", address: at as u64, bytes: size as u32 };
             let bytes = shared.get(at..).and_then(|rest| rest.get(..size)).ok_or_else(outside)?;
             let value = bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
-            elements.push(product.config.a.decode(value));
+            elements.push(operand.decode(value));
         }
     }
     Ok(elements)
@@ -84,12 +86,26 @@ pub(crate) fn perform(
     product: &GroupProduct,
     &Begun { descriptors: [first, second], is_added, .. }: &Begun,
 ) -> Result<(), FaultKind> {
-    let GroupProduct { config, columns: width, k, to, a, c, .. } = product;
-    let rows = match a {
-        Some(a) => factor(registers, *a, config.a, ROWS, *k),
-        None => in_shared(shared, first, product, (warp as usize % 4 * ROWS, ROWS))?,
+    let GroupProduct { config, columns: width, k, to, a, c, negated, sparsity, .. } = product;
+    let stored = if sparsity.is_some() { k / 2 } else { *k };
+    let row = warp as usize % 4 * ROWS;
+    let mut rows = match a {
+        Some(a) => factor(registers, *a, config.a, ROWS, stored),
+        None => in_shared(shared, first, config.a, stored, row..row + ROWS)?,
     };
-    let columns = in_shared(shared, second, product, (0, *width))?;
+    let mut columns = in_shared(shared, second, config.b, *k, 0..*width)?;
+    for (elements, operand, negated) in
+        [(&mut rows, config.a, negated[0]), (&mut columns, config.b, negated[1])]
+    {
+        if negated {
+            elements.iter_mut().for_each(|element| *element = operand.negate(*element));
+        }
+    }
+    let places: Option<Vec<Vec<usize>>> = sparsity.map(|sparsity| {
+        let plane = registers.plane(sparsity.register);
+        (0..ROWS).map(|row| sparsity.places(plane, config.a, row, stored)).collect()
+    });
+    let mut room = Vec::new();
     let packed = config.d == Accumulator::F16;
     for tile in 0..width / 8 {
         let count = if packed { 2 } else { 4 };
@@ -100,10 +116,11 @@ pub(crate) fn perform(
             let sums = if is_added { *registers.plane(number(*c)) } else { [0; LANES] };
             let mut words = [0; LANES];
             for lane in 0..LANES {
-                let one = |row: usize, column: usize, sum: u32| {
-                    let row = &rows[row * k..(row + 1) * k];
+                let mut one = |row: usize, column: usize, sum: u32| {
                     let column = &columns[(tile * 8 + column) * k..(tile * 8 + column + 1) * k];
-                    dot(config, row, column, u64::from(sum)) as u32
+                    let places = places.as_ref().map(|places| places[row].as_slice());
+                    let column = met(column, places, &mut room);
+                    dot(config, &rows[row * stored..(row + 1) * stored], column, u64::from(sum)) as u32
                 };
                 let column = lane % 4 * 2;
                 words[lane] = if packed {

@@ -13,7 +13,7 @@ use crate::tree::Node;
 pub fn rust(packed: &Packed<'_>, names: &[&str]) -> String {
     let mut out = Out { text: String::new(), fields: HashMap::new() };
     let vocabulary = packed.vocabulary();
-    out.array("STRINGS", "&str", vocabulary.strings.iter().map(|it| format!("{it:?}")));
+    let strings = out.strings("STRINGS", vocabulary.strings.text, vocabulary.strings.ends);
     out.array("NAMES", "&str", packed.names().iter().map(|it| format!("{it:?}")));
     let sets = vocabulary
         .sets
@@ -37,22 +37,21 @@ pub fn rust(packed: &Packed<'_>, names: &[&str]) -> String {
     out.array("MEMORIES", "Memory", memories.into_iter());
     let operands: Vec<String> = vocabulary.operands.iter().map(|it| out.operand(it)).collect();
     out.array("OPERANDS", "Operand", operands.into_iter());
-    out.text.push_str(
-        "const VOCABULARY: Vocabulary<'static> = Vocabulary { strings: &STRINGS, names: &NAMES, sets: &SETS, codes: &CODES, \
-         order: &ORDER, trees: Trees { nodes: &NODES, letters: &LETTERS, next: &NEXT }, pieces: &PIECES, memories: &MEMORIES, templates: &TEMPLATES, partial: &PARTIAL, \
-         operands: &OPERANDS, numbers: &NUMBERS };\n",
+    let _ = writeln!(
+        out.text,
+        "const VOCABULARY: Vocabulary<'static> = Vocabulary {{ strings: {strings}, names: &NAMES, sets: &SETS, codes: &CODES, \
+         order: &ORDER, trees: Trees {{ nodes: &NODES, letters: &LETTERS, next: &NEXT }}, pieces: &PIECES, memories: &MEMORIES, templates: &TEMPLATES, partial: &PARTIAL, \
+         operands: &OPERANDS, numbers: &NUMBERS }};"
     );
     for (number, name) in names.iter().enumerate() {
         let table = packed.table(number);
         out.array(&format!("FORMS_{name}"), "Form", table.forms.iter().map(form));
         out.numbers(&format!("OPCODES_{name}"), table.opcodes);
-        let mnemonics = packed.mnemonics(number);
-        let mnemonics = mnemonics.iter().map(|(name, forms)| format!("({name:?},&{forms:?})"));
-        out.array(&format!("MNEMONICS_{name}"), "(&str, &[u16])", mnemonics);
+        let mnemonics = out.mnemonics(name, packed.mnemonics(number));
         let _ = writeln!(
             out.text,
             "pub(crate) static {name}: Table<'static> = Table {{ vocabulary: VOCABULARY, forms: &FORMS_{name}, \
-             opcodes: &OPCODES_{name}, mnemonics: &MNEMONICS_{name} }};"
+             opcodes: &OPCODES_{name}, mnemonics: {mnemonics} }};"
         );
     }
     for (bits, number) in sorted(&out.fields) {
@@ -114,6 +113,29 @@ impl Out {
     fn numbers(&mut self, name: &str, all: &[u16]) {
         let all: Vec<u8> = all.iter().flat_map(|it| it.to_le_bytes()).collect();
         let _ = writeln!(self.text, "static {name}: [u16; {}] = numbers({});", all.len() / 2, bytes(&all));
+    }
+
+    /// Strings end to end, as an expression.
+    fn strings(&mut self, name: &str, text: &str, ends: &[u32]) -> String {
+        let all: Vec<u8> = ends.iter().flat_map(|it| it.to_le_bytes()).collect();
+        let _ = writeln!(self.text, "const {name}_TEXT: &str = {text:?};");
+        let _ = writeln!(self.text, "static {name}_ENDS: [u32; {}] = ends({});", ends.len(), bytes(&all));
+        format!("Strings{{text:{name}_TEXT,ends:&{name}_ENDS}}")
+    }
+
+    /// The forms of mnemonics, as an expression.
+    fn mnemonics<'a>(&mut self, name: &str, of: impl Iterator<Item = (&'a str, &'a [u16])>) -> String {
+        let (mut text, mut names, mut ends, mut forms) = (String::new(), Vec::new(), Vec::new(), Vec::new());
+        for (mnemonic, own) in of {
+            text.push_str(mnemonic);
+            names.push(text.len() as u32);
+            forms.extend_from_slice(own);
+            ends.push(forms.len() as u16);
+        }
+        let names = self.strings(&format!("MNEMONICS_{name}"), &text, &names);
+        self.numbers(&format!("MNEMONICS_{name}_FORMS"), &forms);
+        self.numbers(&format!("MNEMONICS_{name}_FORMS_END"), &ends);
+        format!("Mnemonics{{names:{names},ends:&MNEMONICS_{name}_FORMS_END,forms:&MNEMONICS_{name}_FORMS}}")
     }
 
     fn bytes(&mut self, name: &str, all: &[u8]) {

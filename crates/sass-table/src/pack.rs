@@ -7,7 +7,9 @@ use crate::operand::{Lookup, Operand};
 use crate::resolve::{self, Found, Values};
 use crate::roles::{Flow, Roles};
 use crate::source::{self, BadLine, Source};
-use crate::table::{Form, ILLEGAL, Listed, Memory, Piece, Range, Set, Table, Vocabulary, opcode};
+use crate::table::{
+    Form, ILLEGAL, Listed, Memory, Mnemonics, Piece, Range, Set, Strings, Table, Vocabulary, opcode,
+};
 use crate::tree::Growing;
 
 /// The most numbers of a kind: one is [`ILLEGAL`].
@@ -35,6 +37,28 @@ impl<T: Clone + Eq + Hash> Pool<T> {
         let number = number.ok_or("the tables have too much for numbers of 16 bits")?;
         self.numbers.insert(thing.clone(), number);
         self.all.push(thing);
+        Ok(number)
+    }
+}
+
+/// Strings that are the same stand once, end to end.
+#[derive(Debug, Default)]
+struct Texts<'s> {
+    text: String,
+    ends: Vec<u32>,
+    numbers: HashMap<&'s str, u16>,
+}
+
+impl<'s> Texts<'s> {
+    fn number(&mut self, text: &'s str) -> Result<u16, String> {
+        if let Some(&number) = self.numbers.get(text) {
+            return Ok(number);
+        }
+        let number = u16::try_from(self.ends.len()).ok().filter(|&it| usize::from(it) < MOST);
+        let number = number.ok_or("the tables have too many strings for numbers of 16 bits")?;
+        self.text.push_str(text);
+        self.ends.push(u32::try_from(self.text.len()).map_err(|_| "the tables' strings are too long")?);
+        self.numbers.insert(text, number);
         Ok(number)
     }
 }
@@ -69,7 +93,7 @@ impl<T: Clone + Eq + Hash> Lists<T> {
 /// Tables as flat arrays. The strings are those of the sources.
 #[derive(Debug, Default)]
 pub struct Packed<'s> {
-    strings: Pool<&'s str>,
+    strings: Texts<'s>,
     sets: Vec<Set>,
     codes: Vec<u16>,
     order: Vec<u16>,
@@ -144,14 +168,11 @@ impl<'s> Packed<'s> {
     }
 }
 
-/// Mnemonics with the numbers of their forms.
-pub type Mnemonics<'a> = Vec<(&'a str, &'a [u16])>;
-
 impl<'s> Packed<'s> {
     /// What the tables share.
     pub fn vocabulary(&self) -> Vocabulary<'_> {
         Vocabulary {
-            strings: &self.strings.all,
+            strings: Strings { text: &self.strings.text, ends: &self.strings.ends },
             names: &[],
             sets: &self.sets,
             codes: &self.codes,
@@ -179,12 +200,12 @@ impl<'s> Packed<'s> {
     /// A table, for decoding and printing; its mnemonics stand beside it.
     pub fn table(&self, number: usize) -> Table<'_> {
         let Forms { forms, opcodes, .. } = &self.tables[number];
-        Table { vocabulary: self.vocabulary(), forms, opcodes, mnemonics: &[] }
+        Table { vocabulary: self.vocabulary(), forms, opcodes, mnemonics: Mnemonics::NONE }
     }
 
     /// The forms that a mnemonic of a table may be, in the order of mnemonics.
-    pub fn mnemonics(&self, number: usize) -> Mnemonics<'_> {
-        self.tables[number].mnemonics.iter().map(|(name, forms)| (&**name, &**forms)).collect()
+    pub fn mnemonics(&self, number: usize) -> impl Iterator<Item = (&str, &[u16])> {
+        self.tables[number].mnemonics.iter().map(|(name, forms)| (&**name, &**forms))
     }
 
     fn form(&mut self, source: &'s Source, form: &'s source::Form) -> Result<Form, String> {

@@ -17,7 +17,7 @@ impl Table<'_> {
         let vocabulary = &self.vocabulary;
         for piece in self.pieces(&self.forms[form as usize]) {
             match piece {
-                Piece::Text(text) => out.push_str(vocabulary.strings[usize::from(*text)]),
+                Piece::Text(text) => out.push_str(vocabulary.strings.of(*text)),
                 Piece::Set(field) => {
                     if let Some(text) = vocabulary.text_of(*field, word) {
                         out.push_str(text);
@@ -49,7 +49,7 @@ impl Table<'_> {
         let start = out.len();
         for piece in self.pieces(&self.forms[form as usize]) {
             let text = match piece {
-                Piece::Text(text) => Some(self.vocabulary.strings[usize::from(*text)]),
+                Piece::Text(text) => Some(self.vocabulary.strings.of(*text)),
                 Piece::Set(field) => self.vocabulary.text_of(*field, word),
                 Piece::Hex { .. } | Piece::Relative { .. } | Piece::Float { .. } | Piece::Memory(_) => break,
             };

@@ -7,6 +7,7 @@ use crate::operand::Operand;
 use crate::roles::Flow;
 pub use crate::template::{Listed, Memory, Piece};
 use crate::tree::Trees;
+use std::cmp::Ordering;
 
 /// What a code prints that no legal instruction has.
 pub const ILLEGAL: u16 = u16::MAX;
@@ -63,11 +64,74 @@ pub struct Form {
     pub remark: Option<u16>,
 }
 
+/// Strings by number, end to end in one. An array of references would be written anew at each start of a program that lies anywhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Strings<'a> {
+    /// All of them.
+    pub text: &'a str,
+    /// Where each ends; it begins where the one before ends.
+    pub ends: &'a [u32],
+}
+
+impl<'a> Strings<'a> {
+    /// The string of a number, if there is one.
+    #[inline]
+    pub fn get(self, number: usize) -> Option<&'a str> {
+        let end = *self.ends.get(number)? as usize;
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        self.text.get(start..end)
+    }
+
+    /// All of them, in the order of their numbers.
+    pub fn all(self) -> impl Iterator<Item = &'a str> {
+        (0..self.ends.len()).filter_map(move |number| self.get(number))
+    }
+
+    /// The string of a number that the table itself has; nothing for another.
+    #[inline]
+    pub fn of(self, number: u16) -> &'a str {
+        self.get(usize::from(number)).unwrap_or_default()
+    }
+}
+
+/// The forms that mnemonics may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Mnemonics<'a> {
+    /// The mnemonics, in their order.
+    pub names: Strings<'a>,
+    /// For each where its forms end in [`forms`](Self::forms).
+    pub ends: &'a [u16],
+    /// The numbers of forms.
+    pub forms: &'a [u16],
+}
+
+impl<'a> Mnemonics<'a> {
+    /// None at all.
+    pub const NONE: Self = Self { names: Strings { text: "", ends: &[] }, ends: &[], forms: &[] };
+
+    /// The forms of a mnemonic.
+    pub fn forms_of(self, mnemonic: &str) -> Option<&'a [u16]> {
+        let (mut first, mut end) = (0, self.ends.len());
+        while first < end {
+            let middle = first.midpoint(end);
+            match self.names.get(middle)?.cmp(mnemonic) {
+                Ordering::Less => first = middle + 1,
+                Ordering::Greater => end = middle,
+                Ordering::Equal => {
+                    let start = middle.checked_sub(1).map_or(0, |before| self.ends[before]);
+                    return self.forms.get(start.into()..self.ends[middle].into());
+                }
+            }
+        }
+        None
+    }
+}
+
 /// What the tables of several architectures share.
 #[derive(Clone, Copy, Debug)]
 pub struct Vocabulary<'a> {
     /// The strings.
-    pub strings: &'a [&'a str],
+    pub strings: Strings<'a>,
     /// The sets.
     pub sets: &'a [Set],
     /// For each set its codes: the numbers of strings, or [`ILLEGAL`].
@@ -101,8 +165,8 @@ pub struct Table<'a> {
     pub forms: &'a [Form],
     /// For each 13-bit opcode its first form and the one behind its last, one after the other.
     pub opcodes: &'a [u16],
-    /// The forms that a mnemonic may be, in the order of mnemonics.
-    pub mnemonics: &'a [(&'a str, &'a [u16])],
+    /// The forms that a mnemonic may be.
+    pub mnemonics: Mnemonics<'a>,
 }
 
 /// Numbers from their bytes, lowest first, for static data.
@@ -111,6 +175,18 @@ pub const fn numbers<const N: usize>(bytes: &[u8]) -> [u16; N] {
     let mut at = 0;
     while at < N {
         all[at] = u16::from_le_bytes([bytes[2 * at], bytes[2 * at + 1]]);
+        at += 1;
+    }
+    all
+}
+
+/// The same of 32 bits.
+pub const fn ends<const N: usize>(bytes: &[u8]) -> [u32; N] {
+    let mut all = [0; N];
+    let mut at = 0;
+    while at < N {
+        all[at] =
+            u32::from_le_bytes([bytes[4 * at], bytes[4 * at + 1], bytes[4 * at + 2], bytes[4 * at + 3]]);
         at += 1;
     }
     all
@@ -141,7 +217,7 @@ impl<'a> Vocabulary<'a> {
     #[inline]
     fn string(&self, number: u16) -> Option<&'a str> {
         // No string has the number of what is illegal.
-        self.strings.get(usize::from(number)).copied()
+        self.strings.get(usize::from(number))
     }
 
     /// What a set prints, code by code.
@@ -217,7 +293,6 @@ impl<'a> Table<'a> {
 
     /// The forms that a mnemonic may be.
     pub fn forms_named(&self, mnemonic: &str) -> Option<&'a [u16]> {
-        let at = self.mnemonics.binary_search_by(|it| it.0.cmp(mnemonic)).ok()?;
-        Some(self.mnemonics[at].1)
+        self.mnemonics.forms_of(mnemonic)
     }
 }

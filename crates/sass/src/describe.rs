@@ -63,7 +63,7 @@ pub fn forms(arch: Arch, mnemonic: Option<&str>) -> Vec<Form> {
 
 /// The mnemonics of an architecture, in alphabetical order, each with the numbers of its forms.
 pub fn mnemonics(arch: Arch) -> Vec<(&'static str, Vec<Form>)> {
-    let mut names: Vec<&'static str> = arch.table().mnemonics.iter().map(|it| it.0).collect();
+    let mut names: Vec<&'static str> = arch.table().mnemonics.names.all().collect();
     names.retain(|it| !it.is_empty());
     names.into_iter().map(|it| (it, forms(arch, Some(it)))).collect()
 }
@@ -98,7 +98,7 @@ impl Form {
 
     /// What the table says of its own gaps here, if anything.
     pub fn remarks(self) -> Vec<&'static str> {
-        let remark = self.get().remark.map(|it| self.arch.table().vocabulary.strings[usize::from(it)]);
+        let remark = self.get().remark.map(|it| self.arch.table().vocabulary.strings.of(it));
         remark.into_iter().flat_map(str::lines).collect()
     }
 
@@ -161,7 +161,7 @@ impl Form {
         let mut text = String::new();
         for piece in self.arch.table().pieces(self.get()) {
             match piece {
-                Piece::Text(it) => text.push_str(self.arch.table().vocabulary.strings[usize::from(*it)]),
+                Piece::Text(it) => text.push_str(self.arch.table().vocabulary.strings.of(*it)),
                 Piece::Memory(_) => {
                     let parts: Vec<String> = self.parts(piece).iter().map(|it| named(it.0)).collect();
                     let suffixed =

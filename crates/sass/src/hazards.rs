@@ -50,6 +50,8 @@ pub struct Issue {
     turns: bool,
     /// Whether its result may go without a scoreboard.
     lenient: bool,
+    /// A predicate among its operands is read as a guard is.
+    asks: bool,
     /// Cycles to a result of variable latency, at least.
     takes: u32,
     /// What is written two cycles later than the rest, as the upper half of a product.
@@ -105,6 +107,7 @@ impl Issue {
             slots,
             turns,
             lenient: latencies.may_be_unguarded(head),
+            asks: latencies.asks(head),
             takes: latencies.takes(head),
             upper,
             kept: Effects::reused(&operands),
@@ -140,6 +143,7 @@ impl Issue {
     pub fn consumer(&self, register: Register) -> Consumer {
         match register {
             _ if self.is_guard(register) => Consumer::Guard,
+            Register::Predicate(_) if self.asks => Consumer::Guard,
             Register::Predicate(_) | Register::UniformPredicate(_) => Consumer::Predicate(self.class),
             Register::Vector(_) | Register::Uniform(_) => Consumer::Class(self.class),
         }

@@ -3,7 +3,9 @@
 use crate::arch::Arch;
 use sass_table::operand::{Access, Class, Lookup, Operand};
 use sass_table::roles::Flow;
-use sass_table::table::{Form, Listed, Memory, Piece, Range, Set, Table, Vocabulary, numbers};
+use sass_table::table::{
+    Form, Listed, Memory, Mnemonics, Piece, Range, Set, Strings, Table, Vocabulary, ends, numbers,
+};
 use sass_table::tree::{Node, Trees};
 use sass_table::{Bits, Float};
 

@@ -9,6 +9,7 @@
 //! unguarded MNEMONIC...               their results need a scoreboard, but ptxas relies on some that have none
 //! latency PRODUCER CONSUMER CYCLES HOW  from the issue of the one to that of the other: `measured`, `recorded` as a hazard, the
 //!                                     `least` of what was measured for this producer, or what `ptxas` leaves
+//! asks MNEMONIC...                    they read a predicate that is an operand as guards are read
 //! upper MNEMONIC...                   the upper half of its result is there two cycles later than the lower one
 //! takes CYCLES HOW MNEMONIC...        from issue to result where no scoreboard is waited for, if nothing is in the way
 //! late MNEMONIC CYCLES                it reads the upper half of its addend so much later
@@ -30,6 +31,7 @@ pub struct Latencies {
     late: FxHashMap<&'static str, u32>,
     takes: FxHashMap<&'static str, u32>,
     upper: Vec<&'static str>,
+    asks: Vec<&'static str>,
     unguarded: Vec<&'static str>,
 }
 
@@ -109,6 +111,7 @@ impl Latencies {
                 self.classes.extend(words.map(|name| (name, class)));
             }
             Some("upper") => self.upper.extend(words),
+            Some("asks") => self.asks.extend(words),
             Some("unguarded") => self.unguarded.extend(words),
             Some("takes") => {
                 let cycles = words.next()?.parse().ok()?;
@@ -148,6 +151,11 @@ impl Latencies {
     /// Whether the upper half of a result is there later than the lower one.
     pub(crate) fn has_late_half(&self, head: &str) -> bool {
         self.upper.iter().any(|name| head.starts_with(name))
+    }
+
+    /// Whether a predicate among its operands is read as a guard is.
+    pub(crate) fn asks(&self, head: &str) -> bool {
+        self.asks.contains(&head.split('.').next().unwrap_or(head))
     }
 
     /// Whether a result without a scoreboard is no mistake.

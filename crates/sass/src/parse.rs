@@ -14,6 +14,7 @@ use crate::control::{self, Control, SCOREBOARDS, Scoreboards};
 use crate::instruction::{Instruction, decode};
 use sass_table::Bits;
 use sass_table::table::{Form, Listed, Memory, Piece, Table};
+use smallvec::{SmallVec, smallvec};
 
 /// What precedes, in exact text, the bits that the text alone does not give.
 pub const RESIDUE: &str = "&residue=";
@@ -204,6 +205,9 @@ struct Matcher<'a> {
 /// The word so far and the bits of it that are settled.
 type State = (u128, u128);
 
+/// Where strings of a set end, and their codes: nearly always a few.
+type Matches = SmallVec<[(usize, u64); 4]>;
+
 /// The pieces of a form that are still to be matched.
 #[derive(Clone, Copy)]
 struct Rest<'a> {
@@ -260,7 +264,7 @@ impl Matcher<'_> {
         };
         match piece {
             Piece::Text(expected) => {
-                let at = self.skip(self.table.vocabulary.strings[usize::from(*expected)], at)?;
+                let at = self.skip(self.table.vocabulary.strings.of(*expected), at)?;
                 self.pieces(rest, at, word, known)
             }
             Piece::Set(field) => {
@@ -376,12 +380,11 @@ impl Matcher<'_> {
         for (end, code) in self.matches(register, at, state, None) {
             let state = settle(&register.bits, code, state)?;
             let suffixes = match memory.suffix {
-                None => vec![(end, None)],
-                Some(it) => self
-                    .matches(it, end, state, None)
-                    .into_iter()
-                    .map(|(end, code)| (end, Some(code)))
-                    .collect(),
+                None => smallvec![(end, None)],
+                Some(it) => {
+                    let matches = self.matches(it, end, state, None).into_iter();
+                    matches.map(|(end, code)| (end, Some(code))).collect::<SmallVec<[_; 4]>>()
+                }
             };
             for (end, suffix) in suffixes {
                 let state = match (memory.suffix, suffix) {
@@ -445,9 +448,9 @@ impl Matcher<'_> {
 
     /// The codes of the set whose strings stand here and that settled bits allow: where they end, longest first. Of those with
     /// the same string one is enough for each value of the bits that later pieces show too.
-    fn matches(&self, field: Listed, at: usize, state: State, later: Option<Rest<'_>>) -> Vec<(usize, u64)> {
+    fn matches(&self, field: Listed, at: usize, state: State, later: Option<Rest<'_>>) -> Matches {
         let Listed { set, bits } = field;
-        let mut matches: Vec<(usize, u64)> = Vec::new();
+        let mut matches = Matches::new();
         let preferred = bits.get(self.rest);
         let rank = |code: u64| ((code ^ preferred).count_ones(), code);
         if self.exact {

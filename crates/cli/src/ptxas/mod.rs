@@ -83,6 +83,14 @@ const OUTPUT: &str = "elf.o";
 /// The name by which compilers call this program instead of `warploom`.
 pub(crate) const NAME: &str = "ptxas";
 
+/// What stands behind `warploom ptxas`, if nothing there is a general option. Build systems start that for each file, and to describe the options of all
+/// commands takes as long as to compile a small one.
+pub(crate) fn own_words(words: &[OsString]) -> Option<&[OsString]> {
+    let (command, rest) = words.split_first()?;
+    let is_general = |word: &OsString| word.as_encoded_bytes().starts_with(b"--color");
+    (command == NAME && !rest.iter().any(is_general)).then_some(rest)
+}
+
 pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     run(&arguments.words)
 }

@@ -81,7 +81,7 @@ impl Bounds {
 }
 
 /// What opens the sections of a kernel, the one of its code last. The arguments behind the name are the sizes of its parameters,
-/// each of which stands at a multiple of its size, or of 16 if it is larger.
+/// each of which stands in the bank at a multiple of its size, or of 16 if it is larger.
 pub(super) fn open(
     draft: &mut Draft,
     list: &[Argument],
@@ -95,6 +95,7 @@ pub(super) fn open(
     let mut sizes = Vec::new();
     let mut offsets = Vec::new();
     let mut end: u64 = 0;
+    let base = parameters_at(draft.target());
     let (mut stated, mut stack, mut barriers, mut externs) = (None, 0, false, Vec::new());
     let mut bounds = Bounds::default();
     for argument in &list[1..] {
@@ -102,7 +103,8 @@ pub(super) fn open(
             Expression::Number(size @ 1..=4096) => {
                 let size = *size as u64;
                 let align = stated.take().unwrap_or((1_u64 << size.trailing_zeros()).min(16));
-                let offset = end.next_multiple_of(align);
+                // It is aligned in the bank, not from the first one on.
+                let offset = (base + end).next_multiple_of(align) - base;
                 sizes.push(size);
                 offsets.push(offset);
                 end = offset + size;

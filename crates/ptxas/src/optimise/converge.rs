@@ -21,7 +21,7 @@ const UNIFORM: &[&str] =
     &["SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z", "SR_CgaCtaId", "SR_SWINHI", "SR_VIRTCFG", "SR_SMEMSZ"];
 
 /// What gives lanes different results for the same operands.
-const OWN: &[&str] = &["LDL", "LD", "ATOM", "ATOMG", "ATOMS", "SYNCS", "SHFL"];
+const OWN: &[&str] = &["LDL", "LD", "LDGMC", "ATOM", "ATOMG", "ATOMS", "SYNCS", "SHFL"];
 
 /// Where lanes part and meet.
 struct Region {

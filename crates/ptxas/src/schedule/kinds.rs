@@ -28,22 +28,25 @@ enum Kind {
 
 impl Kind {
     fn of(head: &str) -> Self {
-        match head {
-            "IADD3" | "LOP3" | "SHF" | "MOV" | "SEL" | "VIMNMX" | "PRMT" | "LEA" | "IABS" | "SGXT"
-            | "FMNMX" | "FSEL" | "ISETP" | "FSETP" | "HSETP2" | "PLOP3" | "I2FP" => Self::Pipe(Pipe::Integer),
-            "IMAD" | "IDP" | "FADD" | "FMUL" | "FFMA" | "VIADD" => Self::Pipe(Pipe::Products),
-            "HADD2" | "HMUL2" | "HFMA2" | "F2FP" => Self::Pipe(Pipe::Halves),
-            "DADD" | "DMUL" | "DFMA" | "DSETP" => Self::Pipe(Pipe::Doubles),
-            "HMMA" | "IMMA" | "BMMA" => Self::Matrices,
-            "DMMA" | "LDC" | "MUFU" | "POPC" | "FLO" | "BREV" | "I2F" | "F2I" | "F2F" | "FRND" | "FCHK"
-            | "S2R" => Self::Unit,
-            "LDG" | "LD" | "LDS" | "LDL" | "LDSM" => Self::Load,
-            "ATOM" | "ATOMG" | "ATOMS" | "RED" | "REDG" => Self::Atomic,
-            "STG" | "ST" | "STS" | "STL" => Self::Store,
-            "SHFL" => Self::Shuffle,
-            "LDGSTS" | "SYNCS" => Self::Aside,
-            "LDGDEPBAR" | "UTMACMDFLUSH" => Self::Group,
-            "WARPSYNC" | "BAR" | "YIELD" | "NOP" | "BSSY" | "BSYNC" | "DEPBAR" => Self::Meeting,
+        // Bytes, as a comparison of strings asks each name of the same length.
+        match head.as_bytes() {
+            b"IADD3" | b"LOP3" | b"SHF" | b"MOV" | b"SEL" | b"VIMNMX" | b"PRMT" | b"LEA" | b"IABS"
+            | b"SGXT" | b"FMNMX" | b"FSEL" | b"ISETP" | b"FSETP" | b"HSETP2" | b"PLOP3" | b"I2FP" => {
+                Self::Pipe(Pipe::Integer)
+            }
+            b"IMAD" | b"IDP" | b"FADD" | b"FMUL" | b"FFMA" | b"VIADD" => Self::Pipe(Pipe::Products),
+            b"HADD2" | b"HMUL2" | b"HFMA2" | b"F2FP" => Self::Pipe(Pipe::Halves),
+            b"DADD" | b"DMUL" | b"DFMA" | b"DSETP" => Self::Pipe(Pipe::Doubles),
+            b"HMMA" | b"IMMA" | b"BMMA" => Self::Matrices,
+            b"DMMA" | b"LDC" | b"MUFU" | b"POPC" | b"FLO" | b"BREV" | b"I2F" | b"F2I" | b"F2F" | b"FRND"
+            | b"FCHK" | b"S2R" => Self::Unit,
+            b"LDG" | b"LD" | b"LDS" | b"LDL" | b"LDSM" | b"LDGMC" => Self::Load,
+            b"ATOM" | b"ATOMG" | b"ATOMS" | b"RED" | b"REDG" => Self::Atomic,
+            b"STG" | b"ST" | b"STS" | b"STL" => Self::Store,
+            b"SHFL" => Self::Shuffle,
+            b"LDGSTS" | b"SYNCS" => Self::Aside,
+            b"LDGDEPBAR" | b"UTMACMDFLUSH" => Self::Group,
+            b"WARPSYNC" | b"BAR" | b"YIELD" | b"NOP" | b"BSSY" | b"BSYNC" | b"DEPBAR" => Self::Meeting,
             _ => Self::Other,
         }
     }

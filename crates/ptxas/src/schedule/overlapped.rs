@@ -482,6 +482,11 @@ fn due(
     for it in reads.iter().chain(writes).filter_map(|unit| coming.get(unit)) {
         due = due.max(it.due(reader));
     }
+    if matches!(latency, Latency::Variable { .. }) {
+        // A copy reads the predicate among its operands as guards are read.
+        let asked = reads.iter().filter(|&&unit| unit >= PREDICATES).filter_map(|unit| coming.get(unit));
+        due = asked.fold(due, |due, it| due.max(it.guard));
+    }
     if let Some(it) = guard.and_then(|unit| coming.get(&unit)) {
         due = due.max(it.guard);
     }

@@ -9,6 +9,7 @@ use crate::code::Instruction;
 pub(super) const VARIABLE: &[&str] = &[
     "LDC",
     "LDG",
+    "LDGMC",
     "LD",
     "LDS",
     "LDL",

@@ -77,9 +77,6 @@ impl Select<'_> {
     }
 
     fn copy_by_threads(&mut self, op: &i::CpAsync) -> Done {
-        if op.policy.is_some() {
-            return Err("with a cache policy".to_owned());
-        }
         let to = self.in_shared(&op.dst)?;
         let from = self.place(&op.src)?;
         let bypass = if op.cop == i::CpAsyncCop::Cg { ".BYPASS" } else { "" };
@@ -211,7 +208,7 @@ impl Select<'_> {
             (ScalarType::Bf16, ..) => ".BF16.RN",
             (_, TypeKind::Signed, 64) if name != "ADD" => ".S64",
             (_, TypeKind::Signed, _) if name != "ADD" => ".S32",
-            (_, _, 64) => ".64",
+            (_, _, 64) => ".U64",
             _ => "",
         };
         format!("{name}{kind}")
@@ -253,20 +250,58 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn load_tensor(&mut self, op: &i::CpAsyncBulkTensorLoad) -> Done {
-        if !matches!(op.load_mode, None | Some(i::CpAsyncBulkTensorLoadLoadMode::Tile)) {
-            return Err("in this mode".to_owned());
+    /// Where the windows of a copy begin: so many bits for each axis, in one register of 16.
+    fn window(&mut self, dim: i::Dim, offsets: &[Value]) -> Result<Operand, Refusal> {
+        let apart = match dim {
+            i::Dim::N1d | i::Dim::N2d | i::Dim::N3d => 16,
+            i::Dim::N4d => 8,
+            i::Dim::N5d => 5,
+        };
+        let mut all = Operand::zero();
+        for (offset, axis) in offsets.iter().zip(0..) {
+            let offset = self.word(offset)?;
+            let cut = self.lop(offset, Operand::number((1 << apart) - 1), 0xc0);
+            let by = Operand::number(axis * apart);
+            let moved = self.one("SHF.L.U32", vec![Operand::low(cut), by, Operand::zero()]);
+            all = Operand::low(self.lop(Operand::low(moved), all, 0xfc));
         }
+        Ok(all)
+    }
+
+    /// Whether a copy goes by windows rather than tiles.
+    fn is_by_windows(mode: Option<i::CpAsyncBulkTensorLoadLoadMode>) -> Result<bool, Refusal> {
+        use i::CpAsyncBulkTensorLoadLoadMode::{Im2col, Im2colW, Im2colW128, Tile, TileGather4};
+        match mode {
+            None | Some(Tile) => Ok(false),
+            Some(Im2col) => Ok(true),
+            Some(TileGather4 | Im2colW | Im2colW128) => {
+                Err("in this mode, which sm_90 does not have".to_owned())
+            }
+        }
+    }
+
+    fn load_tensor(&mut self, op: &i::CpAsyncBulkTensorLoad) -> Done {
+        let windows = Self::is_by_windows(op.load_mode)?;
         let mut operands = vec![self.one_for(&op.dst, SHARED)?, self.one_for(&op.mbar, MBARRIER)?];
         self.tensor(&op.tensor_map, MBARRIER + 1, &mut operands)?;
         let mut name = format!("UTMALDG{}", dimensions(op.dim));
         let mut read = vec![text(format!("[UR{SHARED}]")), text(format!("[UR{GLOBAL}]"))];
-        if let Some(mask) = &op.cta_mask {
-            let mask = self.word(mask)?;
-            // The CTAs stand above.
-            let mask = self.one("PRMT", vec![Operand::zero(), Operand::number(0x5410), mask]);
-            operands.push((SIZE, Operand::low(mask)));
+        let window = match &op.im2col {
+            Some(offsets) if windows => {
+                name.push_str(".IM2COL");
+                Some(self.window(op.dim, offsets)?)
+            }
+            _ => None,
+        };
+        if op.cta_mask.is_some() {
             name.push_str(".MULTICAST");
+        }
+        if window.is_some() || op.cta_mask.is_some() {
+            // The CTAs stand above.
+            let mask = op.cta_mask.as_ref().map_or(Ok(Operand::zero()), |mask| self.word(mask))?;
+            let window = window.unwrap_or(Operand::zero());
+            let both = self.one("PRMT", vec![window, Operand::number(0x5410), mask]);
+            operands.push((SIZE, Operand::low(both)));
             read.push(text(format!("UR{SIZE}")));
         }
         let policy = self.policy(op.policy.as_ref(), &mut operands)?;
@@ -280,7 +315,9 @@ impl Select<'_> {
         let mode = match op.load_mode {
             None | Some(i::CpAsyncBulkTensorStoreLoadMode::Tile) => "",
             Some(i::CpAsyncBulkTensorStoreLoadMode::Im2colNoOffs) => ".IM2COL",
-            Some(i::CpAsyncBulkTensorStoreLoadMode::TileScatter4) => return Err("in this mode".to_owned()),
+            Some(i::CpAsyncBulkTensorStoreLoadMode::TileScatter4) => {
+                return Err("in this mode, which sm_90 does not have".to_owned());
+            }
         };
         let name = format!("UTMASTG{}{mode}", dimensions(op.dim));
         self.tensor_from_shared(&name, &op.tensor_map, &op.src, op.policy.as_ref())
@@ -314,14 +351,19 @@ impl Select<'_> {
     }
 
     fn prefetch_tensor(&mut self, op: &i::CpAsyncBulkPrefetchTensor) -> Done {
-        if !matches!(op.load_mode, None | Some(i::CpAsyncBulkTensorLoadLoadMode::Tile)) {
-            return Err("in this mode".to_owned());
-        }
+        let windows = Self::is_by_windows(op.load_mode)?;
         let mut operands = vec![];
         self.tensor(&op.tensor_map, SHARED, &mut operands)?;
+        let mut name = format!("UTMAPF.L2{}", dimensions(op.dim));
+        let mut read = vec![text(format!("[UR{SHARED}]")), text(format!("[UR{GLOBAL}]"))];
+        if let (Some(offsets), true) = (&op.im2col, windows) {
+            name.push_str(".IM2COL");
+            let window = self.window(op.dim, offsets)?;
+            let both = self.one("PRMT", vec![window, Operand::number(0x5410), Operand::zero()]);
+            operands.push((SIZE, Operand::low(both)));
+            read.push(text(format!("UR{SIZE}")));
+        }
         let policy = self.policy(op.policy.as_ref(), &mut operands)?;
-        let name = format!("UTMAPF.L2{}", dimensions(op.dim));
-        let read = vec![text(format!("[UR{SHARED}]")), text(format!("[UR{GLOBAL}]"))];
         self.for_each_lane(&operands, |this| {
             this.code.push(None, name, vec![], read.into_iter().chain(policy).collect());
         });

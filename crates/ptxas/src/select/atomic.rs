@@ -1,6 +1,7 @@
 //! Atomics (PTX ISA, "atom", "red").
 
 use super::memory::{Place, Window, strength};
+use super::multimem::float_kind;
 use super::{Done, Refusal, Select};
 use crate::code::{Operand, Reg};
 use ir::Op;
@@ -247,9 +248,13 @@ impl Select<'_> {
         Ok(match (update.name, update.ty) {
             ("ADD", ScalarType::F32) => self.one("FADD", vec![Operand::low(old), Operand::low(value)]),
             ("ADD", ScalarType::F64) => {
-                self.pair("DADD", vec![Operand::wide(old, 2), Operand::wide(value, 2)])
+                // Of two NaNs that of the value stays.
+                self.pair("DADD", vec![Operand::wide(value, 2), Operand::wide(old, 2)])
             }
             ("ADD", ScalarType::F16x2) => self.one("HADD2", vec![Operand::low(old), Operand::low(value)]),
+            ("ADD", ScalarType::Bf16x2) => {
+                self.one("HADD2.BF16_V2", vec![Operand::low(old), Operand::low(value)])
+            }
             ("ADD", _) => self.add64(old, value),
             ("MIN" | "MAX", _) if update.ty.bits() == 64 => {
                 let less = self.compare64("LT", signed, old, value, Operand::always(false), "AND").0;
@@ -324,37 +329,52 @@ impl Select<'_> {
         if !matches!(place.window, Window::Global | Window::Generic) {
             return Err(format!("in {:?} memory", place.window));
         }
-        let words = match ty.bits() {
-            16 => self.packed_halves(b)?,
-            _ => b.iter().map(|value| self.word(value)).collect::<Result<_, _>>()?,
-        };
-        let kind = match ty {
-            ScalarType::F32 => format!("F32x{}.FTZ", words.len()),
-            ScalarType::F16 | ScalarType::F16x2 => format!("F16x{}", words.len() * 2),
-            ScalarType::Bf16 | ScalarType::Bf16x2 => format!("BF16x{}", words.len() * 2),
-            _ => return Err("of this type".to_owned()),
-        };
-        let width = words.len() as u8;
-        let value = self.temporary(width);
-        for (part, word) in words.into_iter().enumerate() {
-            self.code.push(None, "MOV", vec![Operand::part(value, part as u8)], vec![word]);
-        }
+        let (value, width) = self.elements(b, ty)?;
+        let kind = float_kind(ty, width)?;
+        let ftz = if ty == ScalarType::F32 { ".FTZ" } else { "" };
         self.released(order, scope);
         let to = self.temporary(width);
-        let name = format!("ATOMG.E.{what}.{kind}.RN{}", strength(Order::Relaxed, Some(scope)));
+        let name = format!("ATOMG.E.{what}.{kind}{ftz}.RN{}", strength(Order::Relaxed, Some(scope)));
         let read = vec![place.operand(0), Operand::wide(value, width)];
         self.atomic(name, Some((to, width)), true, read);
         self.acquired(order, Some(scope));
-        for (index, &def) in d.into_iter().flatten().enumerate() {
-            let each = (32 / ty.bits()).max(1) as usize;
-            let word = Operand::part(to, (index / each) as u8);
-            let value = match index % each {
-                0 => self.one("MOV", vec![word]),
-                _ => self.one("SHF.R.U32.HI", vec![Operand::zero(), Operand::number(16), word]),
+        self.give_elements(d.unwrap_or_default(), ty, to);
+        Ok(())
+    }
+
+    /// Values in registers that follow one another, those of 16 bits two in each.
+    pub(super) fn elements(&mut self, values: &[Value], ty: ScalarType) -> Result<(Reg, u8), Refusal> {
+        let mut words = Vec::new();
+        match ty.bits() {
+            16 => words = self.packed_halves(values)?,
+            64 => {
+                for value in values {
+                    let both = self.double(value)?;
+                    words.extend([Operand::part(both, 0), Operand::part(both, 1)]);
+                }
+            }
+            _ => words = values.iter().map(|value| self.word(value)).collect::<Result<_, _>>()?,
+        }
+        let width = words.len() as u8;
+        let all = self.temporary(width);
+        for (part, word) in (0..).zip(words) {
+            self.code.push(None, "MOV", vec![Operand::part(all, part)], vec![word]);
+        }
+        Ok((all, width))
+    }
+
+    /// Gives out what stands in registers so.
+    pub(super) fn give_elements(&mut self, d: &[Def], ty: ScalarType, from: Reg) {
+        for (index, &def) in (0..).zip(d) {
+            let bit = index * ty.bits();
+            let word = Operand::part(from, (bit / 32) as u8);
+            let value = match (ty.bits(), bit % 32) {
+                (64, _) => self.join(word, Operand::part(from, (bit / 32) as u8 + 1)),
+                (_, 0) => self.one("MOV", vec![word]),
+                (_, by) => self.one("SHF.R.U32.HI", vec![Operand::zero(), Operand::number(by), word]),
             };
             self.set(def, value);
         }
-        Ok(())
     }
 }
 

@@ -19,6 +19,8 @@ const EXPONENT_AT: u32 = 20;
 const EXPONENTS: u32 = 0x7ff;
 const BIAS: u32 = 1023;
 const SIGN: u32 = 0x8000_0000;
+/// The least normal number of 32 bits is 2 to the power of minus this.
+const LEAST_EXPONENT: u32 = 126;
 /// What a subnormal is multiplied by: 2^54.
 const LIFT: u32 = 54;
 /// That as a double, and its root.
@@ -368,7 +370,7 @@ impl Select<'_> {
     }
 
     /// `a / b` of 32 bits for operands that are neither zero nor infinite nor NaN.
-    pub(super) fn quotient_rounded(&mut self, x: Reg, y: Reg, ftz: &str, rnd: &str) -> Result<Reg, Refusal> {
+    pub(super) fn quotient_rounded(&mut self, x: Reg, y: Reg, ftz: bool, rnd: &str) -> Result<Reg, Refusal> {
         let magnitude = |this: &mut Self, value: Reg| {
             let high = this.lop(Operand::part(value, 1), Operand::number(!SIGN), 0xc0);
             this.join(Operand::part(value, 0), Operand::low(high))
@@ -378,7 +380,14 @@ impl Select<'_> {
         let signs = self.lop(Operand::part(x, 1), Operand::part(y, 1), 0x3c);
         let sign = self.lop(Operand::low(signs), Operand::number(SIGN), 0xc0);
         let odd = self.rounded_to_odd(&cut, Operand::low(sign));
-        Ok(self.one(format!("F2F{ftz}.F32.F64{rnd}"), vec![double(odd)]))
+        let rounded = self.one(format!("F2F.F32.F64{rnd}"), vec![double(odd)]);
+        if !ftz {
+            return Ok(rounded);
+        }
+        // What is below the least normal number is flushed, also where it would be rounded to that, which F2F.FTZ leaves.
+        let least = self.constant64(u64::from(BIAS - LEAST_EXPONENT) << FRACTION);
+        let tiny = self.compare_double("LT", double(odd).signed("|"), double(least));
+        Ok(self.select_word(Operand::low(sign), Operand::low(rounded), tiny, false))
     }
 
     /// The root of 32 bits of a positive finite number.

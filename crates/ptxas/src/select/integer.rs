@@ -569,7 +569,7 @@ impl Select<'_> {
             Op::OrPred(op) => self.logic_of(op.d, &op.a, Some(&op.b), 0xfc),
             Op::XorPred(op) => self.logic_of(op.d, &op.a, Some(&op.b), 0x3c),
             Op::NotPred(op) => self.logic_of(op.d, &op.a, None, 0x0f),
-            Op::Lop3(op) if op.combine.is_none() => self.lop3(op),
+            Op::Lop3(op) => self.lop3(op),
             Op::Shl(op) => self.shift(op.ty, op.d, &op.a, &op.b, true),
             Op::Shr(op) => self.shift(op.ty, op.d, &op.a, &op.b, false),
             Op::Shf(op) => self.funnel(op),
@@ -600,11 +600,24 @@ impl Select<'_> {
         Ok(())
     }
 
+    /// A predicate may say whether any bit is set, with another one taken in.
     fn lop3(&mut self, op: &i::Lop3) -> Done {
+        let table = Operand::number(op.imm_lut as u32 & 0xff);
         let (a, b, c) = (self.word(&op.a)?, self.word(&op.b)?, self.word(&op.c)?);
-        let result = self
-            .one("LOP3.LUT", vec![a, b, c, Operand::number(op.imm_lut as u32 & 0xff), Operand::always(true)]);
+        let other = self.predicate_operand(op.q.as_ref())?;
+        let result = self.one("LOP3.LUT", vec![a, b, c, table, Operand::always(true)]);
+        let any = op.p.map(|p| {
+            let how = if op.combine == Some(i::Lop3Bool::And) { "AND" } else { "OR" };
+            let any = self.flag();
+            let written = vec![Operand::Predicate(any, false), Operand::always(false)];
+            let read = vec![Operand::low(result), Operand::zero(), other];
+            self.code.push(None, format!("ISETP.NE.U32.{how}"), written, read);
+            (p, any)
+        });
         self.set(op.d, result);
+        if let Some((p, any)) = any {
+            self.set_flag(p, any);
+        }
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! Matrices (PTX ISA, "Warp-Level Matrix Instructions" and "Asynchronous Warpgroup-Level Matrix Instructions"). A fragment's
 //! registers must follow one another: they are copied together, and the result apart.
 
+use super::nibbles::Matrices;
 use super::{Done, Refusal, Select};
 use crate::code::{Class, Operand, Reg};
 use crate::products;
@@ -55,12 +56,16 @@ impl Select<'_> {
                 words.push(self.word(value)?);
             }
         }
+        Ok(self.fragment_of(words))
+    }
+
+    pub(super) fn fragment_of(&mut self, words: Vec<Operand>) -> Operand {
         let width = words.len() as u8;
         let to = self.temporary(width);
-        for (part, word) in words.into_iter().enumerate() {
-            self.code.push(None, "MOV", vec![Operand::part(to, part as u8)], vec![word]);
+        for (part, word) in (0..).zip(words) {
+            self.code.push(None, "MOV", vec![Operand::part(to, part)], vec![word]);
         }
-        Ok(Operand::wide(to, width))
+        Operand::wide(to, width)
     }
 
     /// Gives out a result's registers.
@@ -124,9 +129,7 @@ impl Select<'_> {
                 }
                 (format!("HMMA.{m}{n}{k}.{to}{kind}"), false)
             }
-            i::MmaAtype::F64 if op.rnd.is_none_or(|rnd| rnd == i::AddFloatRnd::Rn) => {
-                (format!("DMMA.{m}x{n}x{k}"), false)
-            }
+            i::MmaAtype::F64 => (format!("DMMA.{m}x{n}x{k}{}", direction(op.rnd)), false),
             i::MmaAtype::S8 | i::MmaAtype::U8 => {
                 let kind = |signed| if signed { "S8" } else { "U8" };
                 let (a, b) = (op.atype == i::MmaAtype::S8, op.btype == i::MmaBtype::S8);
@@ -134,8 +137,16 @@ impl Select<'_> {
                 (format!("IMMA.{m}{n}{k}.{}.{}{saturates}", kind(a), kind(b)), true)
             }
             i::MmaAtype::B1 if op.op == Some(i::WmmaMmaOp::And) => (format!("BMMA.{m}{n}{k}.AND.POPC"), true),
-            i::MmaAtype::B1 if op.op == Some(i::WmmaMmaOp::Xor) => return self.multiply_differences(op),
-            i::MmaAtype::S4 | i::MmaAtype::U4 => return self.multiply_nibbles(op),
+            i::MmaAtype::B1 if op.op == Some(i::WmmaMmaOp::Xor) => {
+                let of = Matrices { a: &op.a, b: &op.b, c: &op.c, d: &op.d, metadata: vec![] };
+                return self.multiply_differences(op.shape, &of);
+            }
+            i::MmaAtype::S4 | i::MmaAtype::U4 => {
+                let of = Matrices { a: &op.a, b: &op.b, c: &op.c, d: &op.d, metadata: vec![] };
+                let signs = (op.atype == i::MmaAtype::S4, op.btype == i::MmaBtype::S4);
+                return self.multiply_nibbles(op.shape, signs, &of, op.satfinite);
+            }
+            i::MmaAtype::E4m3 | i::MmaAtype::E5m2 => return self.multiply_small_floats(op),
             _ => return Err("of these types".to_owned()),
         };
         let mut read = Vec::new();
@@ -150,23 +161,34 @@ impl Select<'_> {
     }
 
     fn multiply_sparse(&mut self, op: &i::MmaSparse) -> Done {
+        use i::MmaSparseAtype::{Bf16, E4m3, E5m2, F16, S4, S8, Tf32, U4, U8};
         let MatrixShape { m, n, k } = op.shape;
-        let kind = match op.atype {
-            i::MmaSparseAtype::F16 => "",
-            i::MmaSparseAtype::Bf16 => ".BF16",
-            _ => return Err("of these types".to_owned()),
-        };
-        if op.dtype != op.ctype || op.atype.modifier() != op.btype.modifier() {
-            return Err("of these types".to_owned());
-        }
         let to = if op.dtype == ScalarType::F16 { "F16" } else { "F32" };
-        let mut read = Vec::new();
-        for values in [&op.a, &op.b, &op.c] {
-            read.push(self.fragment(values, false)?);
-        }
+        let of = |modifier: ptx::isa::Modifier| modifier.text()[1..].to_uppercase();
+        let (a, b) = (of(op.atype.modifier()), of(op.btype.modifier()));
         let metadata = self.word(&op.e)?;
-        read.extend([Operand::low(self.one("MOV", vec![metadata])), Operand::number(op.f as u32)]);
-        let product = self.product_of(&format!("HMMA.SP.{m}{n}{k}.{to}{kind}"), op.d.len() as u8, read);
+        let metadata = vec![Operand::low(self.one("MOV", vec![metadata])), Operand::number(op.f as u32)];
+        let (name, integer) = match op.atype {
+            F16 => (format!("HMMA.SP.{m}{n}{k}.{to}"), false),
+            Bf16 | Tf32 => (format!("HMMA.SP.{m}{n}{k}.{to}.{a}"), false),
+            S8 | U8 => {
+                let saturates = if op.satfinite { ".SAT" } else { "" };
+                (format!("IMMA.SP.{m}{n}{k}.{a}.{b}{saturates}"), true)
+            }
+            S4 | U4 => {
+                let signs = (op.atype == S4, op.btype == i::MmaSparseBtype::S4);
+                let of = Matrices { a: &op.a, b: &op.b, c: &op.c, d: &op.d, metadata };
+                return self.multiply_nibbles(op.shape, signs, &of, op.satfinite);
+            }
+            E4m3 | E5m2 => return Err("of these types".to_owned()),
+        };
+        let mut read = Vec::new();
+        for (values, layout) in [(&op.a, ".ROW"), (&op.b, ".COL"), (&op.c, "")] {
+            let fragment = self.fragment(values, false)?;
+            read.push(if integer { fragment.suffixed(layout) } else { fragment });
+        }
+        read.extend(metadata);
+        let product = self.product_of(&name, op.d.len() as u8, read);
         self.give_out(&op.d, product, false);
         Ok(())
     }
@@ -175,18 +197,16 @@ impl Select<'_> {
     fn multiply_by_warpgroup(&mut self, op: &i::Wgmma) -> Done {
         use i::WgmmaAtype::{B1, Bf16, E4m3, E5m2, F16, S8, Tf32, U8};
         let MatrixShape { m, n, k } = op.shape;
-        if op.sparse {
-            return Err("of sparse matrices".to_owned());
-        }
         let of = |modifier: ptx::isa::Modifier| modifier.text()[1..].to_uppercase();
         let (a, b) = (of(op.atype.modifier()), of(op.btype.modifier()));
         let to = if op.dtype == ScalarType::F16 { "F16" } else { "F32" };
+        let sparse = if op.sparse { ".SP" } else { "" };
         let name = match op.atype {
-            F16 => format!("HGMMA.{m}x{n}x{k}.{to}"),
-            Bf16 | Tf32 => format!("HGMMA.{m}x{n}x{k}.{to}.{a}"),
-            E4m3 | E5m2 => format!("QGMMA.{m}x{n}x{k}.{to}.{a}.{b}"),
+            F16 => format!("HGMMA{sparse}.{m}x{n}x{k}.{to}"),
+            Bf16 | Tf32 => format!("HGMMA{sparse}.{m}x{n}x{k}.{to}.{a}"),
+            E4m3 | E5m2 => format!("QGMMA{sparse}.{m}x{n}x{k}.{to}.{a}.{b}"),
             S8 | U8 => {
-                format!("IGMMA.{m}x{n}x{k}.{a}.{b}{}", if op.satfinite { ".SAT" } else { "" })
+                format!("IGMMA{sparse}.{m}x{n}x{k}.{a}.{b}{}", if op.satfinite { ".SAT" } else { "" })
             }
             B1 => format!("BGMMA.{m}x{n}x{k}.AND.POPC"),
         };
@@ -208,7 +228,14 @@ impl Select<'_> {
             None => Some(self.predicate(&op.scaled)?),
         };
         let (negative_a, negative_b) =
-            (op.sa.is_some_and(|s| s as i64 == -1), op.sb.is_some_and(|s| s as i64 == -1));
+            (op.sa.is_some_and(|s| s as i32 == -1), op.sb.is_some_and(|s| s as i32 == -1));
+        let metadata = match &op.e {
+            Some(metadata) => {
+                let metadata = self.word(metadata)?;
+                Some(Operand::low(self.one("MOV", vec![metadata])))
+            }
+            None => None,
+        };
         self.all_together();
         let mut descriptor = String::from("gdesc[UR8]");
         let mut read = Vec::new();
@@ -254,9 +281,28 @@ impl Select<'_> {
             Some(false) => read.push(text("!UPT")),
             None => read.push(text("UP0")),
         }
+        if let Some(metadata) = metadata {
+            read.push(metadata);
+            // Which lanes have it, where not all do: an operand that is left out is zero.
+            match (op.atype, op.f) {
+                (F16 | Bf16 | Tf32, lanes) => read.push(Operand::number(lanes.unwrap_or(0) as u32)),
+                (_, Some(lanes)) if lanes != 0 => read.push(Operand::number(lanes as u32)),
+                _ => {}
+            }
+        }
         self.code.push(None, name, vec![sum], read);
         self.give_out(&op.d, sums, false);
         Ok(())
+    }
+}
+
+/// How a product of doubles is rounded.
+pub(super) fn direction(rnd: Option<i::AddFloatRnd>) -> &'static str {
+    match rnd {
+        None | Some(i::AddFloatRnd::Rn) => "",
+        Some(i::AddFloatRnd::Rz) => ".RZ",
+        Some(i::AddFloatRnd::Rm) => ".RM",
+        Some(i::AddFloatRnd::Rp) => ".RP",
     }
 }
 

@@ -64,6 +64,7 @@ impl Select<'_> {
             // Of a store that nothing completes, ptxas makes no instruction.
             Op::StAsyncDropped(_) => Ok(()),
             Op::RedAsync(op) => self.reduce_asynchronously(op),
+            Op::RedAsyncRelease(_) => Err("of global memory, which sm_90 does not have".to_owned()),
             _ => return None,
         })
     }

@@ -22,12 +22,15 @@ mod matrix;
 mod mbarrier;
 mod meet;
 mod memory;
+mod multimem;
 mod nearest;
 mod nibbles;
 mod object;
+mod packed;
 mod policy;
 mod repeat;
 mod routine;
+mod small_floats;
 mod special;
 mod surface;
 mod tensormap;
@@ -330,6 +333,7 @@ impl<'a> Select<'a> {
         for chapter in [
             Self::integer,
             Self::rare_integers,
+            Self::packed_integers,
             Self::logic,
             Self::videos,
             Self::floats,
@@ -339,6 +343,7 @@ impl<'a> Select<'a> {
             Self::policies,
             Self::memory_access,
             Self::atomics,
+            Self::multimem,
             Self::control,
             Self::stack,
             Self::warps,

@@ -4,7 +4,7 @@
 //! reciprocals and roots that was computed for all fractions; a quotient by a right reciprocal and its exact rest is right by Markstein's
 //! theorem. What else there is goes through doubles, as do other roundings.
 
-use super::float::{flag, rounding};
+use super::float::rounding;
 use super::{Done, Refusal, Select};
 use crate::code::{Class, Operand, Reg};
 use ir::instruction as i;
@@ -124,8 +124,7 @@ impl Select<'_> {
         let usual = if rnd == i::AddFloatRnd::Rn {
             self.nearest_quotient(x, y)
         } else {
-            // What is below the least normal number is flushed, also where it is rounded up to that.
-            self.quotient_rounded(x, y, flag(ftz, ".FTZ"), rounding(Some(rnd)))?
+            self.quotient_rounded(x, y, ftz, rounding(Some(rnd)))?
         };
         // What of the divisor matters if an operand is none of the usual numbers.
         let read =

@@ -4,15 +4,24 @@
 //! bits in which two words differ are those that one has and the other has not, and the other way round.
 
 use super::{Done, Refusal, Select};
-use crate::code::Operand;
-use ir::instruction::{Mma, MmaAtype, MmaBtype};
-use ir::operand::{MatrixShape, Value};
+use crate::code::{Operand, Reg};
+use ir::operand::{Def, MatrixShape, Value};
 
 /// The lower half of each byte, and its highest bit.
 const LOWER: u32 = 0x0f0f_0f0f;
 const SIGNS: u32 = 0x0808_0808;
 /// What makes a byte's upper half of that bit.
 const EXTENSION: u32 = 0x1e;
+
+/// The fragments of a product.
+pub(super) struct Matrices<'a> {
+    pub(super) a: &'a [Value],
+    pub(super) b: &'a [Value],
+    pub(super) c: &'a [Value],
+    pub(super) d: &'a [Def],
+    /// Where the elements of a sparse first one are, and which lanes say so.
+    pub(super) metadata: Vec<Operand>,
+}
 
 impl Select<'_> {
     /// The elements of even numbers, or the odd ones, as bytes.
@@ -49,44 +58,48 @@ impl Select<'_> {
         Ok(Operand::wide(to, values.len() as u8))
     }
 
-    pub(super) fn multiply_nibbles(&mut self, op: &Mma) -> Done {
-        let (a, b) = (op.atype == MmaAtype::S4, op.btype == MmaBtype::S4);
-        let MatrixShape { m, n, k } = op.shape;
+    /// By their signs. A sparse matrix has pairs of elements where bytes are in one of bytes.
+    pub(super) fn multiply_nibbles(
+        &mut self,
+        MatrixShape { m, n, k }: MatrixShape,
+        (a, b): (bool, bool),
+        of: &Matrices,
+        saturates: bool,
+    ) -> Done {
         let kind = |signed| if signed { "S8" } else { "U8" };
-        let name = format!("IMMA.{m}{n}{}.{}.{}", k / 2, kind(a), kind(b));
-        self.sum_of_two(op, &name, op.satfinite, |this, second| {
-            Ok((this.nibbles(&op.a, second, a)?, this.nibbles(&op.b, second, b)?))
+        let sparse = if of.metadata.is_empty() { "" } else { ".SP" };
+        let name = format!("IMMA{sparse}.{m}{n}{}.{}.{}", k / 2, kind(a), kind(b));
+        self.sum_of_two(of, &name, saturates, |this, second| {
+            Ok((this.nibbles(of.a, second, a)?, this.nibbles(of.b, second, b)?))
         })
     }
 
-    pub(super) fn multiply_differences(&mut self, op: &Mma) -> Done {
-        let MatrixShape { m, n, k } = op.shape;
-        self.sum_of_two(op, &format!("BMMA.{m}{n}{k}.AND.POPC"), false, |this, second| {
-            Ok((this.bits(&op.a, second)?, this.bits(&op.b, !second)?))
+    pub(super) fn multiply_differences(&mut self, shape: MatrixShape, of: &Matrices) -> Done {
+        let MatrixShape { m, n, k } = shape;
+        self.sum_of_two(of, &format!("BMMA.{m}{n}{k}.AND.POPC"), false, |this, second| {
+            Ok((this.bits(of.a, second)?, this.bits(of.b, !second)?))
         })
     }
 
     /// Two products and the sums.
     fn sum_of_two(
         &mut self,
-        op: &Mma,
+        of: &Matrices,
         name: &str,
         saturates: bool,
         factors: impl Fn(&mut Self, bool) -> Result<(Operand, Operand), Refusal>,
     ) -> Done {
-        let width = op.d.len() as u8;
+        let width = of.d.len() as u8;
         let mut products = Vec::new();
         for second in [false, true] {
             let (a, b) = factors(self, second)?;
-            let nothing = self.temporary(width);
-            for part in 0..width {
-                self.code.push(None, "MOV", vec![Operand::part(nothing, part)], vec![Operand::zero()]);
-            }
-            let read = vec![a.suffixed(".ROW"), b.suffixed(".COL"), Operand::wide(nothing, width)];
+            let nothing = self.zeros(width);
+            let factors = [a.suffixed(".ROW"), b.suffixed(".COL"), Operand::wide(nothing, width)];
+            let read = factors.into_iter().chain(of.metadata.iter().cloned()).collect();
             products.push(self.product_of(name, width, read));
         }
         let mut sums = Vec::new();
-        for (part, c) in (0..).zip(&op.c) {
+        for (part, c) in (0..).zip(of.c) {
             let c = self.word(c)?;
             let both = self.add(Operand::part(products[0], part), Operand::part(products[1], part));
             sums.push(match saturates {
@@ -94,9 +107,18 @@ impl Select<'_> {
                 false => self.add(Operand::low(both), c),
             });
         }
-        for (&def, sum) in op.d.iter().zip(sums) {
+        for (&def, sum) in of.d.iter().zip(sums) {
             self.set(def, sum);
         }
         Ok(())
+    }
+
+    /// The sums of a product that adds to nothing.
+    pub(super) fn zeros(&mut self, width: u8) -> Reg {
+        let nothing = self.temporary(width);
+        for part in 0..width {
+            self.code.push(None, "MOV", vec![Operand::part(nothing, part)], vec![Operand::zero()]);
+        }
+        nothing
     }
 }

@@ -5,7 +5,7 @@
 
 use super::object::HANDLE;
 use super::{Done, Refusal, Select};
-use crate::code::{Operand, Reg};
+use crate::code::{Class, Operand, Reg};
 use ir::Op;
 use ir::instruction::{Mip, Tex, TexGeom, Tld4, Tld4Comp};
 use ir::operand::{Def, Lookup, Value};
@@ -81,7 +81,11 @@ impl Select<'_> {
         .to_owned();
         if let Some(offsets) = &op.e {
             name += ".AOFFI";
-            more.push(self.offsets(offsets, 4)?);
+            more.push(match &**offsets {
+                // As ptxas has it, where a depth is compared: what is above the offset's bits is one along the other axis.
+                [offset, ..] if is_row && op.f.is_some() => self.word(offset)?,
+                offsets => self.offsets(offsets, 4)?,
+            });
         }
         if name.starts_with("TLD.LL") {
             name += ".CL";
@@ -99,8 +103,8 @@ impl Select<'_> {
         let (Some(dx), Some(dy)) = (&op.d_pdx, &op.d_pdy) else {
             return Err("without derivatives".to_owned());
         };
-        if shape.axes > 2 || op.e.is_some() || op.f.is_some() {
-            return Err("with these derivatives".to_owned());
+        if shape.axes > 2 || op.f.is_some() {
+            return Err("by a function of the driver".to_owned());
         }
         let mut at = self.coordinates(&shape, &op.t)?;
         if shape.has_layers {
@@ -117,8 +121,21 @@ impl Select<'_> {
             at.push(Operand::zero());
             more.extend([Operand::zero(), Operand::zero()]);
         }
+        let mut name = "TXD";
+        if let Some(offsets) = &op.e {
+            name = "TXD.AOFFI";
+            let offsets = self.offsets(offsets, 4)?;
+            let read = vec![offsets, Operand::number(16), Operand::zero()];
+            let above = Operand::low(self.one("SHF.L.U32", read));
+            // A layer is beneath them.
+            let below = if shape.has_layers { at.pop() } else { None };
+            at.push(match below {
+                Some(layer) => Operand::low(self.lop(layer, above, 0xfc)),
+                None => above,
+            });
+        }
         let results = (op.dtype, &*op.d, op.p);
-        self.look_up("TXD", shape.name, &op.t, at, more, results)
+        self.look_up(name, shape.name, &op.t, at, more, results)
     }
 
     /// One channel of four texels.
@@ -204,9 +221,6 @@ impl Select<'_> {
         if of.sampler.is_some() {
             return Err("with a sampler of its own".to_owned());
         }
-        if p.is_some() {
-            return Err("with a predicate of what is resident".to_owned());
-        }
         let at = self.row_of(at);
         let mut read = vec![at];
         if !more.is_empty() {
@@ -215,8 +229,18 @@ impl Select<'_> {
         let text = |text: &str| Operand::Text(text.into());
         read.extend([text(HANDLE), text("0x0"), text(shape)]);
         let [low, high] = [(); 2].map(|()| self.results_of_object(2));
-        let written = vec![Operand::wide(high, 2), Operand::wide(low, 2)];
+        let mut written = vec![Operand::wide(high, 2), Operand::wide(low, 2)];
+        let absent = p.map(|p| (p, self.code.register(Class::Predicate, false)));
+        if let Some((_, absent)) = absent {
+            written.insert(0, Operand::Predicate(absent, false));
+        }
         self.with_handle(&of.object, name, written, read)?;
+        if let Some((p, absent)) = absent {
+            let resident = self.flag();
+            let read = Operand::Predicate(absent, true);
+            self.plop(None, resident, read, Operand::always(false), 0xf0);
+            self.set_flag(p, resident);
+        }
         let channels = [(low, 0), (low, 1), (high, 0), (high, 1)].map(|(reg, part)| Operand::part(reg, part));
         self.set_channels(dtype, d, channels);
         Ok(())

@@ -5,12 +5,14 @@
 //! A matrix consists of blocks of 8 lines, in which lane l holds the l % 4 th unit of line l / 4. A line of A, C and D is a row, of B a
 //! column; `m8n32k16` is its transpose, where A and B change places.
 
+use super::matrix::direction;
 use super::memory::{Place, Window};
+use super::nibbles::Matrices;
 use super::{Done, Refusal, Select};
 use crate::code::{Operand, Reg};
 use ir::Op;
 use ir::instruction as i;
-use ir::operand::{Address, Def, MatrixShape, Value};
+use ir::operand::{Address, MatrixShape, Value};
 use ptx::types::ScalarType;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -40,8 +42,9 @@ impl Fragment {
         Self { lines, length, unit: 2, bits, tiles: true, lines_are_rows: !swapped }
     }
 
+    /// Bytes of what a stride counts; of elements below a byte it is told in bytes.
     fn bytes(self) -> u32 {
-        self.bits / 8
+        (self.bits / 8).max(1)
     }
 
     /// Elements of a register.
@@ -184,6 +187,13 @@ impl Select<'_> {
             Some(stride) => self.word(stride)?,
             None => self.constant(if contiguous { fragment.length } else { fragment.lines }),
         };
+        let stride = match fragment.bits {
+            8.. => stride,
+            bits => {
+                let by = Operand::number((8 / bits).ilog2());
+                Operand::low(self.one("SHF.R.U32.HI", vec![Operand::zero(), by, stride]))
+            }
+        };
         let stride = Operand::low(self.one("MOV", vec![stride]));
         let number = self.one("S2R", vec![Operand::Text("SR_LANEID".into())]);
         let read = vec![Operand::zero(), Operand::number(2), Operand::low(number)];
@@ -191,7 +201,7 @@ impl Select<'_> {
         let unit = Operand::low(self.lop(Operand::low(number), Operand::number(3), 0xc0));
         // What the stride does not count.
         let (near, scale) = match contiguous {
-            true => (unit.clone(), fragment.unit * fragment.bytes()),
+            true => (unit.clone(), fragment.unit * fragment.bits / 8),
             false => (line.clone(), fragment.bytes()),
         };
         let scale = self.constant(scale);
@@ -205,6 +215,7 @@ impl Select<'_> {
     fn element_at(&mut self, stored: &mut Stored, fragment: Fragment, index: u32) -> Operand {
         let (line, along) = fragment.element(index);
         let bytes = fragment.bytes();
+        let near_bytes = |near: u32| i64::from(near * fragment.bits / 8);
         // How many strides away: a number of the lane's, and one of the element's.
         let (lane, each, far, near) = match stored.contiguous {
             true => (stored.lane.0.clone(), 1, line, along),
@@ -225,7 +236,7 @@ impl Select<'_> {
             }
         };
         let place = if stored.shared { Place::shared(at) } else { Place::generic(at) };
-        place.operand(i64::from(near * bytes))
+        place.operand(near_bytes(near))
     }
 
     fn multiply_fragments(&mut self, op: &i::WmmaMma) -> Done {
@@ -238,35 +249,42 @@ impl Select<'_> {
         let (first, second) = if swapped { (&op.b, &op.a) } else { (&op.a, &op.b) };
         let (m, n) = if swapped { (shape.n, shape.m) } else { (shape.m, shape.n) };
         let k = shape.k;
-        let to = if op.dtype == ScalarType::F16 { "F16" } else { "F32" };
-        if op.dtype != op.ctype {
-            return Err("with another type of sums than of results".to_owned());
-        }
+        let all = Matrices { a: &op.a, b: &op.b, c: &op.c, d: &op.d, metadata: vec![] };
+        // Sums are as wide as the wider of what is added to and what is wanted.
+        let halves = op.dtype == ScalarType::F16 && op.ctype == ScalarType::F16;
+        let to = if halves { "F16" } else { "F32" };
         let name = match a {
             i::MmaAtype::F16 => format!("HMMA.16816.{to}"),
             i::MmaAtype::Bf16 => format!("HMMA.16816.{to}.BF16"),
-            i::MmaAtype::Tf32 => format!("HMMA.1688.{to}.TF32"),
+            // In two steps, as ptxas has it: the sums are cut off in between.
+            i::MmaAtype::Tf32 => format!("HMMA.1684.{to}.TF32"),
             i::MmaAtype::S8 | i::MmaAtype::U8 => {
                 let kind = |ty| if ty == i::MmaAtype::S8 { "S8" } else { "U8" };
                 let (x, y) = if swapped { (b, a) } else { (a, b) };
                 let saturates = if op.satfinite { ".SAT" } else { "" };
                 format!("IMMA.16816.{}.{}{saturates}", kind(x), kind(y))
             }
-            i::MmaAtype::F64
-                if (m, n, k) == (8, 8, 4) && op.rnd.is_none_or(|rnd| rnd == i::AddFloatRnd::Rn) =>
-            {
-                "DMMA.8x8x4".to_owned()
+            i::MmaAtype::F64 => format!("DMMA.{m}x8x{k}{}", direction(op.rnd)),
+            i::MmaAtype::S4 | i::MmaAtype::U4 => {
+                let signs = (a == i::MmaAtype::S4, b == i::MmaAtype::S4);
+                return self.multiply_nibbles(shape, signs, &all, op.satfinite);
             }
+            i::MmaAtype::B1 if op.op == Some(i::WmmaMmaOp::Xor) => {
+                return self.multiply_differences(shape, &all);
+            }
+            i::MmaAtype::B1 => format!("BMMA.{m}{n}{k}.AND.POPC"),
             _ => return Err("of these types".to_owned()),
         };
-        let lines = if double { 8 } else { 16 };
+        let lines = m.min(16);
         // Registers of a tile of each.
         let held = 32 / width.min(32);
         let of = |elements: u32| (elements / 32 / held).max(1) as usize;
         let (per_first, per_second) = (of(lines * k), of(8 * k));
         let (tiles, columns) = (m / lines, n / 8);
-        let per_sum = op.d.len() / (tiles * columns) as usize;
-        let mut products: Vec<(Vec<Def>, Reg)> = Vec::new();
+        let sums = self.sums(&op.c, op.ctype == ScalarType::F16 && !halves, double)?;
+        let per_sum = sums.len() / (tiles * columns) as usize;
+        let integer = matches!(a, i::MmaAtype::S8 | i::MmaAtype::U8 | i::MmaAtype::B1);
+        let mut words = Vec::new();
         for tile in 0..tiles as usize {
             for column in 0..columns as usize {
                 let part = |all: &[Value], each: usize, at: usize| {
@@ -276,38 +294,80 @@ impl Select<'_> {
                 let parts = (
                     part(first, per_first, tile),
                     part(second, per_second, column),
-                    part(&op.c, per_sum, at),
-                    op.d.get(per_sum * at..per_sum * (at + 1)),
+                    sums.get(per_sum * at..per_sum * (at + 1)),
                 );
-                let (Some(x), Some(y), Some(sums), Some(results)) = parts else {
+                let (Some(x), Some(y), Some(sums)) = parts else {
                     return Err("with fragments of this size".to_owned());
                 };
-                let integer = matches!(a, i::MmaAtype::S8 | i::MmaAtype::U8);
-                let mut read = Vec::new();
-                for (values, layout) in [(x, ".ROW"), (y, ".COL"), (sums, "")] {
-                    let fragment = self.fragment(&values, double)?;
-                    read.push(if integer { fragment.suffixed(layout) } else { fragment });
+                let mut sums = self.fragment_of(sums.to_vec());
+                let mut product = None;
+                let steps = if a == i::MmaAtype::Tf32 { 2 } else { 1 };
+                for (x, y) in x.chunks(per_first / steps).zip(y.chunks((per_second / steps).max(1))) {
+                    let mut read = vec![self.fragment(x, double)?, self.fragment(y, double)?, sums];
+                    if integer {
+                        let layouts = [".ROW", ".COL", ""];
+                        let both = read.into_iter().zip(layouts);
+                        read = both.map(|(it, layout)| it.suffixed(layout)).collect();
+                    }
+                    let step = self.product_of(&name, per_sum as u8, read);
+                    sums = Operand::wide(step, per_sum as u8);
+                    product = Some(step);
                 }
-                let width = per_sum as u8 * if double { 2 } else { 1 };
-                let product = self.product_of(&name, width, read);
-                products.push((results.to_vec(), product));
+                let Some(product) = product else { return Err("with fragments of this size".to_owned()) };
+                words.extend((0..per_sum as u8).map(|part| Operand::part(product, part)));
             }
         }
         // A result may be in the place of a factor.
-        for (results, product) in products {
-            self.give_out(&results, product, double);
+        if op.dtype == ScalarType::F16 && !halves {
+            let pairs = words.chunks(2).map(|two| two.iter().rev().cloned().collect::<Vec<_>>());
+            let pairs: Vec<_> = pairs.collect();
+            words =
+                pairs.into_iter().map(|pair| Operand::low(self.one("F2FP.F16.F32.PACK_AB", pair))).collect();
+        }
+        let each = if double { 2 } else { 1 };
+        for (&def, words) in op.d.iter().zip(words.chunks(each)) {
+            let value = match words {
+                [low, high] => self.join(low.clone(), high.clone()),
+                _ => self.one("MOV", vec![words[0].clone()]),
+            };
+            self.set(def, value);
         }
         Ok(())
     }
+
+    /// What a product adds to, word by word: as it is, or halves as singles.
+    fn sums(&mut self, c: &[Value], widens: bool, double: bool) -> Result<Vec<Operand>, Refusal> {
+        let mut words = Vec::new();
+        for value in c {
+            if double {
+                let both = self.double(value)?;
+                words.extend([Operand::part(both, 0), Operand::part(both, 1)]);
+                continue;
+            }
+            let word = self.word(value)?;
+            if !widens {
+                words.push(word);
+                continue;
+            }
+            for half in [".H0_H0", ".H1_H1"] {
+                let minus_zero = Operand::Text("-RZ".into());
+                words
+                    .push(Operand::low(self.one("HADD2.F32", vec![minus_zero, word.clone().suffixed(half)])));
+            }
+        }
+        Ok(words)
+    }
 }
 
-/// Bits of an element of a factor, where one is not less than a byte.
+/// Bits of an element of a factor.
 fn bits(ty: i::MmaAtype) -> Result<u32, Refusal> {
     Ok(match ty {
         i::MmaAtype::F16 | i::MmaAtype::Bf16 => 16,
         i::MmaAtype::Tf32 => 32,
         i::MmaAtype::F64 => 64,
         i::MmaAtype::S8 | i::MmaAtype::U8 => 8,
+        i::MmaAtype::S4 | i::MmaAtype::U4 => 4,
+        i::MmaAtype::B1 => 1,
         _ => return Err("of these types".to_owned()),
     })
 }

@@ -2,8 +2,9 @@
 
 use super::memory::address;
 use super::{Given, NOTHING};
-use crate::operand::Operand;
-use crate::registers::URZ;
+use crate::operand::{Operand, Sign};
+use crate::registers::{PT, URZ};
+use crate::sparsity::Sparsity;
 use crate::step::{Access, Action, Bulk, Count, GroupProduct, Kind, Phase, Place, Source, Space};
 use numerics::rounding::Mode;
 use numerics::tensor::{Accumulator, BitOperation, Config, Operand as Elements, Unit};
@@ -22,7 +23,8 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         ("DEPBAR", ["LE"]) => Some(Action::AwaitCopies(left(given)?)),
         // A copy in bulk is done with its instruction; what waits for it is told by its object.
         ("UTMACMDFLUSH" | "FENCE", _) => Some(Action::Nothing),
-        ("HGMMA", [shape, rest @ ..]) => product(given, shape, rest),
+        ("HGMMA" | "QGMMA" | "IGMMA", ["SP", shape, rest @ ..]) => product(given, shape, rest, true),
+        ("HGMMA" | "QGMMA" | "IGMMA", [shape, rest @ ..]) => product(given, shape, rest, false),
         _ => None,
     }
 }
@@ -128,49 +130,100 @@ fn bulk(given: &Given<'_>, to: &str, from: &str) -> Option<Action> {
     Some(Action::Bulk(Bulk { to_shared, shared, global, size: uniform(2)? }))
 }
 
-/// `HGMMA.64xNx16.type[.type] d, [a,] gdesc[UR], c, scale, gsb0`.
-fn product(given: &Given<'_>, shape: &str, rest: &[&str]) -> Option<Action> {
-    let (sum, factor) = match rest {
-        ["F32"] => (Accumulator::F32, Elements::F16),
-        ["F16"] => (Accumulator::F16, Elements::F16),
-        ["F32", "BF16"] => (Accumulator::F32, Elements::Bf16),
-        _ => return None,
+/// What a product multiplies and adds, and how deep it is.
+fn elements(opcode: &str, rest: &[&str]) -> Option<(Elements, Elements, Accumulator, usize, bool)> {
+    let eighth = |name: &str| match name {
+        "E4M3" => Some(Elements::E4m3),
+        "E5M2" => Some(Elements::E5m2),
+        "S8" => Some(Elements::S8),
+        "U8" => Some(Elements::U8),
+        _ => None,
     };
-    let columns: usize = shape.strip_prefix("64x")?.strip_suffix("x16")?.parse().ok()?;
+    let sum = |name: &str| match name {
+        "F32" => Some(Accumulator::F32),
+        "F16" => Some(Accumulator::F16),
+        _ => None,
+    };
+    Some(match (opcode, rest) {
+        ("HGMMA", [to]) => (Elements::F16, Elements::F16, sum(to)?, 16, false),
+        ("HGMMA", ["F32", "BF16"]) => (Elements::Bf16, Elements::Bf16, Accumulator::F32, 16, false),
+        ("HGMMA", ["F32", "TF32"]) => (Elements::Tf32, Elements::Tf32, Accumulator::F32, 8, false),
+        ("QGMMA", [to, a @ ("E4M3" | "E5M2"), b @ ("E4M3" | "E5M2")]) => {
+            (eighth(a)?, eighth(b)?, sum(to)?, 32, false)
+        }
+        ("IGMMA", [a @ ("S8" | "U8"), b @ ("S8" | "U8"), saturates @ ..]) => {
+            let saturates = match saturates {
+                [] => false,
+                ["SAT"] => true,
+                _ => return None,
+            };
+            (eighth(a)?, eighth(b)?, Accumulator::S32, 32, saturates)
+        }
+        _ => return None,
+    })
+}
+
+/// `HGMMA.64xNx16.type[.type] d, [a,] gdesc[UR], c[, scale][, gsb0]`, and those of other types; behind the scale of a sparse one stand the metadata and
+/// which lanes have them.
+fn product(given: &Given<'_>, shape: &str, rest: &[&str], is_sparse: bool) -> Option<Action> {
+    let (first, second, sum, depth, satfinite) = elements(given.opcode, rest)?;
+    let k = if is_sparse { 2 * depth } else { depth };
+    let columns: usize = shape.strip_prefix("64x")?.strip_suffix(&format!("x{k}"))?.parse().ok()?;
     (columns.is_multiple_of(8) && (8..=256).contains(&columns)).then_some(())?;
-    let plain = |operand: &Operand| match *operand {
-        Operand::Register { number, sign, .. } if sign == crate::operand::Sign::default() => Some(number),
+    let number = |operand: &Operand| match *operand {
+        Operand::Register { number, .. } => Some(number),
         _ => None,
     };
     // The products' scoreboard stands last, if it ends a group.
     let commits = matches!(given.operands.last(), Some(Operand::Other));
-    let (to, a, descriptors, c, scale) = match &given.operands[..given.operands.len() - usize::from(commits)]
-    {
-        [to, Operand::Descriptors(at), c, Operand::UniformPredicate { .. }] => (to, None, *at, c, 3),
-        [to, a, Operand::Descriptors(at), c, Operand::UniformPredicate { .. }] => {
-            (to, Some(plain(a)?), *at, c, 4)
+    let operands = &given.operands[..given.operands.len() - usize::from(commits)];
+    let (operands, sparsity) = match operands {
+        [rest @ .., Operand::Register { number, .. }, Operand::Immediate(selector)] if is_sparse => {
+            (rest, Some(Sparsity { register: *number, selector: usize::try_from(*selector).ok()? }))
         }
+        [rest @ .., Operand::Register { number, .. }] if is_sparse => {
+            (rest, Some(Sparsity { register: *number, selector: 0 }))
+        }
+        all => (all, None),
+    };
+    let always = Operand::UniformPredicate { number: PT, negated: false };
+    let (operands, scale) = match operands {
+        [rest @ .., scale @ Operand::UniformPredicate { .. }] => (rest, *scale),
+        _ => (operands, always),
+    };
+    let (to, a, descriptors, mut negated, c) = match operands {
+        [to, Operand::Descriptors { number, negated }, c] => (to, None, *number, *negated, c),
+        [to, a, Operand::Descriptors { number, negated }, c] => (to, Some(a), *number, *negated, c),
         _ => return None,
     };
+    if let Some(Operand::Register { sign, .. }) = a {
+        negated[0] = sign.negated;
+        (*sign == Sign { negated: sign.negated, ..Sign::default() }).then_some(())?;
+    }
     let config = Config {
-        a: factor,
-        b: factor,
+        a: first,
+        b: second,
         c: sum,
         d: sum,
-        unit: Unit::Wgmma,
-        satfinite: false,
+        unit: if is_sparse { Unit::SparseWgmma } else { Unit::Wgmma },
+        satfinite,
         rounding: Mode::NearestEven,
         bits: BitOperation::And,
     };
     Some(Action::Group(GroupProduct {
         config,
         columns,
-        k: 16,
-        to: plain(to)?,
-        a,
-        c: plain(c)?,
+        k,
+        to: number(to)?,
+        a: match a {
+            Some(a) => Some(number(a)?),
+            None => None,
+        },
+        c: number(c)?,
         descriptors,
-        scale: Source { operand: given.operands[scale], ..Source { kind: Kind::Flag, ..NOTHING } },
+        negated,
+        sparsity,
+        scale: Source { operand: scale, ..Source { kind: Kind::Flag, ..NOTHING } },
         commits,
     }))
 }

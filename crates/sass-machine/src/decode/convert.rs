@@ -254,10 +254,10 @@ fn between(given: &Given<'_>) -> Option<Action> {
             }))
         }
         ("F32", "F64") => rounded!(given, R => {
-            let function: fn(u64) -> u32 = if ftz {
-                convert::f64_to_f32::<R, true, false>
-            } else {
-                convert::f64_to_f32::<R, false, false>
+            // What is rounded to the least normal number is no more flushed.
+            let function = move |a: u64| {
+                let rounded = convert::f64_to_f32::<R, false, false>(a);
+                if ftz && rounded & 0x7f80_0000 == 0 { rounded & 0x8000_0000 } else { rounded }
             };
             let sources = given.sources(1, &[Double])?;
             Some(one(given.registers(0, 1)?, sources, move |s| u64::from(function(s[0]))))

@@ -3,6 +3,7 @@
 use super::Given;
 use crate::operand::Operand;
 use crate::registers::{PT, RZ};
+use crate::sparsity::Sparsity;
 use crate::step::{Action, Collective, Product};
 use numerics::rounding::Mode;
 use numerics::tensor::{Accumulator, BitOperation, Config, Operand as Element, Unit};
@@ -14,7 +15,40 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         return Some(Action::Lanes(Collective::Transpose { to, from }));
     }
     let mut rows = 16;
-    let (a, b, sum, k, satfinite) = match (given.opcode, &given.modifiers[..]) {
+    let mut rounding = Mode::NearestEven;
+    let (is_sparse, modifiers) = match &given.modifiers[..] {
+        ["SP", rest @ ..] => (true, rest),
+        dense => (false, dense),
+    };
+    let (a, b, sum, k, satfinite) = match (given.opcode, modifiers) {
+        ("HMMA", ["16832", sum]) if is_sparse => (Element::F16, Element::F16, accumulator(sum)?, 32, false),
+        ("HMMA", ["16832", "F32", "BF16"]) if is_sparse => {
+            (Element::Bf16, Element::Bf16, Accumulator::F32, 32, false)
+        }
+        ("HMMA", ["16816", "F32", "TF32"]) if is_sparse => {
+            (Element::Tf32, Element::Tf32, Accumulator::F32, 16, false)
+        }
+        ("IMMA", ["16864", a, b, rest @ ..]) if is_sparse => {
+            (byte(a)?, byte(b)?, Accumulator::S32, 64, saturates(rest)?)
+        }
+        ("DMMA", [shape, direction @ ..]) if !is_sparse => {
+            let (count, k) = match *shape {
+                "8x8x4" => (8, 4),
+                "16x8x4" => (16, 4),
+                "16x8x8" => (16, 8),
+                "16x8x16" => (16, 16),
+                _ => return None,
+            };
+            rows = count;
+            rounding = match direction {
+                [] => Mode::NearestEven,
+                ["RZ"] => Mode::TowardZero,
+                ["RM"] => Mode::Down,
+                ["RP"] => Mode::Up,
+                _ => return None,
+            };
+            (Element::F64, Element::F64, Accumulator::F64, k, false)
+        }
         ("HMMA", ["16816", sum]) => (Element::F16, Element::F16, accumulator(sum)?, 16, false),
         ("HMMA", ["1688", sum]) => (Element::F16, Element::F16, accumulator(sum)?, 8, false),
         ("HMMA", ["16816", "F32", "BF16"]) => (Element::Bf16, Element::Bf16, Accumulator::F32, 16, false),
@@ -39,23 +73,39 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         _ => None,
     };
     // A uniform predicate that negates may stand behind them.
-    match given.operands.get(4) {
-        None | Some(Operand::UniformPredicate { number: PT, negated: true }) => {}
-        Some(_) => return None,
-    }
+    let behind = match given.operands.get(4..)? {
+        [Operand::UniformPredicate { number: PT, negated: true }, rest @ ..] => rest,
+        rest => rest,
+    };
+    let sparsity = match behind {
+        [] if !is_sparse => None,
+        [Operand::Register { number, .. }, Operand::Immediate(selector)] if is_sparse => {
+            Some(Sparsity { register: *number, selector: usize::try_from(*selector).ok()? })
+        }
+        _ => return None,
+    };
     let config = Config {
         a,
         b,
         c: sum,
         d: sum,
-        unit: Unit::Mma,
+        unit: if is_sparse { Unit::SparseMma } else { Unit::Mma },
         satfinite,
-        rounding: Mode::NearestEven,
+        rounding,
         bits: BitOperation::And,
     };
     let (to, c) = (number(0)?, number(3)?);
     (to != RZ).then_some(())?;
-    Some(Action::Lanes(Collective::Product(Product { config, rows, k, to, a: number(1)?, b: number(2)?, c })))
+    Some(Action::Lanes(Collective::Product(Product {
+        config,
+        rows,
+        k,
+        to,
+        a: number(1)?,
+        b: number(2)?,
+        c,
+        sparsity,
+    })))
 }
 
 fn accumulator(text: &str) -> Option<Accumulator> {

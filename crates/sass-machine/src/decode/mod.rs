@@ -142,7 +142,7 @@ impl Given<'_> {
             Operand::Address { .. }
             | Operand::Special(_)
             | Operand::Convergence(_)
-            | Operand::Descriptors(_)
+            | Operand::Descriptors { .. }
             | Operand::Other => false,
         };
         fits.then_some(Source { operand, kind })
