@@ -425,6 +425,12 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// Whether an instruction writes a later one of its results without an earlier one: results are known by how many stand before them.
+    fn lacks_an_earlier_result(&self, one: &Instruction) -> bool {
+        let mut results = one.operands[..one.written].iter().map(|it| self.units.of(it).next().is_some());
+        results.any(|is_written| !is_written) && results.any(|is_written| is_written)
+    }
+
     /// What an instruction writes gets its numbers.
     fn write(&mut self, one: &Instruction, at: usize) {
         let hidden = |it: &Operand| matches!(it, Operand::Text(text) if text.contains("UR") || text == "R1");
@@ -432,6 +438,7 @@ impl<'a> Values<'a> {
             || !is_pure(one)
             || one.operands[..one.written].iter().any(hidden)
             || one.operands.iter().any(Operand::is_hardware)
+            || self.lacks_an_earlier_result(one)
             || self.moves_stack && one.operands.contains(&Operand::Text("R1".into()))
         {
             return self.write_anew(one);
