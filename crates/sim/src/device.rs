@@ -163,8 +163,12 @@ parameters! {
     group: "noc.group",
     /// Of those, how many one request serves.
     together: "noc.together",
-    /// Lines that an SM has written last, to which more is written along with it.
-    written: "l1.written",
+    /// Cycles for which a request takes others in.
+    window: "noc.window",
+    /// Lines that stores bring in a thousand cycles.
+    store_lines: "l1.store_lines",
+    /// Cycles that a store takes for each of its lines until what it writes leaves, and until when more is written along with it.
+    store_line: "l1.store_line",
     /// Lines that copies in bulk of an SM ask for in a thousand cycles.
     bulk_rate: "noc.bulk",
     /// Cycles that a sector from the L2 takes more than one from the L1, with nothing in the way.
@@ -211,7 +215,6 @@ const BOUNDED: &[(&str, u64)] = &[
     ("l2.size", 1 << 28),
     ("l2.slices", 1 << 12),
     ("l2.page_slices", 16),
-    ("l1.written", 1 << 12),
     ("dram.channels", 1 << 12),
 ];
 
@@ -237,8 +240,9 @@ const POSITIVE: &[&str] = &[
     "noc.reductions",
     "noc.bulk",
     "noc.group",
-    "l1.written",
     "noc.together",
+    "noc.window",
+    "l1.store_lines",
     "cluster.atomics",
     "l2.ways",
     "l2.slices",

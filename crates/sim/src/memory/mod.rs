@@ -28,9 +28,10 @@ pub(crate) struct Shared {
     taking: u64,
     /// How long it takes to look up a request, in the same.
     lookup: u64,
-    /// What SMs whose requests go one way have asked for, and how many of them one request serves.
+    /// What SMs whose requests go one way have asked for, how many of them one request serves, and for how long it takes others in.
     groups: Vec<Group>,
     together: u64,
+    window: u64,
     /// What of a slice's time atomic operations take, and those of several lanes on one word.
     atomics: Vec<Rate>,
     same: Vec<Rate>,
@@ -44,8 +45,13 @@ pub(crate) struct Shared {
 /// An SM's way to memory.
 pub(crate) struct Private {
     l1: Cache,
-    /// The sectors that were written last: what is written to them again goes along.
-    written: Cache,
+    /// The sectors that are written, each with until when it takes more in.
+    leaving: HashMap<(u64, usize), u64>,
+    /// With so many of them those that have gone are forgotten.
+    most_leaving: usize,
+    /// Lines that stores bring, and how long a store takes for each line until its sectors leave.
+    store_lines: Rate,
+    store_line: u64,
     /// The SMs whose requests go the same way.
     group: usize,
     /// Lines that the L1 looks up in a thousand cycles, and bytes that it gives in one.
@@ -78,32 +84,46 @@ pub(crate) struct Request {
     pub(crate) hit: u64,
 }
 
-/// Requests of SMs that go one way: sectors on their way, each with when it has passed its slice, and how many SMs wait for it.
+/// A request for a sector.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    /// When it passes its slice.
+    ready: u64,
+    /// How many SMs wait for it.
+    count: u64,
+    /// Until when it takes others in.
+    until: u64,
+}
+
+/// A sector, and all those of its line that a request is for: only requests for the same ones are made together.
+type Wanted = (u64, usize, u8);
+
+/// Requests of SMs that go one way.
 #[derive(Clone, Debug, Default)]
 struct Group {
-    under_way: HashMap<(u64, usize), (u64, u64)>,
+    under_way: HashMap<Wanted, Asked>,
     /// With so many of them those that have come are forgotten.
     most: usize,
 }
 
 impl Group {
-    /// When a sector has passed that has not come by a cycle, if no more than so many SMs wait for it with this one.
-    fn share(&mut self, sector: (u64, usize), by: u64, together: u64) -> Option<u64> {
-        let (ready, count) = self.under_way.get_mut(&sector)?;
-        if *ready <= by || *count >= together {
+    /// When a sector passes its slice that another SM has asked for a little before a cycle, if no more than so many wait for it with this one.
+    fn share(&mut self, wanted: Wanted, now: u64, together: u64) -> Option<u64> {
+        let asked = self.under_way.get_mut(&wanted)?;
+        if asked.until < now || asked.count >= together {
             return None;
         }
-        *count += 1;
-        Some(*ready)
+        asked.count += 1;
+        Some(asked.ready)
     }
 
-    /// An SM has asked for a sector.
-    fn asked(&mut self, sector: (u64, usize), ready: u64, by: u64) {
+    /// An SM has asked for a sector at a cycle.
+    fn asked(&mut self, wanted: Wanted, now: u64, asked: Asked) {
         if self.under_way.len() >= self.most {
-            self.under_way.retain(|_, (ready, _)| *ready > by);
+            self.under_way.retain(|_, asked| asked.until >= now);
             self.most = 2 * self.under_way.len() + 1024;
         }
-        self.under_way.insert(sector, (ready, 1));
+        self.under_way.insert(wanted, asked);
     }
 }
 
@@ -124,6 +144,7 @@ impl Shared {
             taking: of.slice_rate.saturating_mul(1000) / of.write_rate,
             groups: vec![Group::default(); of.sms.div_ceil(of.group) as usize],
             together: of.together,
+            window: of.window,
             atomics: rates(of.slices, of.atomic_rate),
             same: rates(of.slices, of.same_rate),
             channels: rates(of.channels, of.channel_rate),
@@ -147,26 +168,25 @@ impl Shared {
         self.channels[channel].serve(now, sectors)
     }
 
-    /// A sector that an SM asks for at a cycle; when it has passed the slice. While it is on its way to another SM of its group, it is not
+    /// A sector that an SM asks for at a cycle; when it has passed the slice. What another SM of its group has asked for a little before is not
     /// asked for again.
     fn read(
         &mut self,
-        (line, sector): (u64, usize),
+        wanted @ (line, sector, _): Wanted,
         extra: u64,
         now: u64,
         group: usize,
         counters: &mut Counters,
     ) -> u64 {
-        let back = self.latency - self.latency / 2;
-        if let Some(ready) = self.groups[group].share((line, sector), now.saturating_sub(back), self.together)
-        {
+        if let Some(ready) = self.groups[group].share(wanted, now, self.together) {
             return ready;
         }
         counters.l2_read += 1;
         let slice = self.slice(line);
         self.slices[slice].serve_parts(now + self.latency / 2, extra);
         let ready = self.fetch(line, sector, now, counters);
-        self.groups[group].asked((line, sector), ready, now.saturating_sub(back));
+        let asked = Asked { ready, count: 1, until: now + self.window };
+        self.groups[group].asked(wanted, now, asked);
         ready
     }
 
@@ -247,7 +267,10 @@ impl Private {
     pub(crate) fn new(of: &Parameters, group: usize, l1: u64) -> Self {
         Self {
             l1: Cache::new(l1, of.l1_ways),
-            written: Cache::new(of.written * LINE, of.l1_ways),
+            leaving: HashMap::new(),
+            most_leaving: 0,
+            store_lines: Rate::new(of.store_lines),
+            store_line: of.store_line,
             group,
             tags: of.tags.max(1),
             width: of.l1_width.max(1),
@@ -273,6 +296,21 @@ impl Private {
         self.requests.serve(*begun, 1)
     }
 
+    /// Whether what is written to a sector at a cycle goes along with what was written before; if so, both leave with this store.
+    fn goes_along(&mut self, sector: (u64, usize), arrived: u64, leave: u64) -> bool {
+        let gone = self.leaving.get_mut(&sector).filter(|gone| arrived <= **gone);
+        gone.map(|gone| *gone = leave.max(*gone)).is_some()
+    }
+
+    /// A sector goes to the L2 at a cycle.
+    fn leave(&mut self, sector: (u64, usize), at: u64) {
+        if self.leaving.len() >= self.most_leaving {
+            self.leaving.retain(|_, &mut gone| gone >= at);
+            self.most_leaving = 2 * self.leaving.len() + 1024;
+        }
+        self.leaving.insert(sector, at);
+    }
+
     /// When a sector is here that the L2 has at a cycle.
     fn answer(&mut self, shared: &Shared, there: u64) -> u64 {
         self.responses.serve(there + shared.latency - shared.latency / 2, 1)
@@ -293,7 +331,8 @@ impl Private {
             for sector in (0..SECTORS).filter(|sector| touch.sectors >> sector & 1 == 1) {
                 let ready = match way {
                     Way::Load => {
-                        let there = shared.read((touch.line, sector), 0, asked, self.group, counters);
+                        let there =
+                            shared.read((touch.line, sector, touch.sectors), 0, asked, self.group, counters);
                         self.answer(shared, there)
                     }
                     Way::Store | Way::Atomic | Way::Reduction => {
@@ -329,6 +368,9 @@ impl Private {
         counters: &mut Counters,
     ) -> (u64, u64) {
         let mut ends = begun + request.hit;
+        let lines = touches.len() as u64;
+        let arrived = if request.way == Way::Store { self.store_lines.serve(begun, lines) } else { begun };
+        let leave = arrived + self.store_line * lines;
         for touch in touches {
             let mut extra = shared.extra(touch.sectors);
             for sector in (0..SECTORS).filter(|sector| touch.sectors >> sector & 1 == 1) {
@@ -342,8 +384,8 @@ impl Private {
                         } else {
                             let asked = self.ask(&mut begun);
                             let extra = std::mem::take(&mut extra);
-                            let key = (touch.line, sector);
-                            let there = shared.read(key, extra, asked, self.group, counters);
+                            let wanted = (touch.line, sector, touch.sectors);
+                            let there = shared.read(wanted, extra, asked, self.group, counters);
                             let ready = self.answer(shared, there);
                             self.wait_for(ready);
                             if !request.is_strong {
@@ -356,11 +398,11 @@ impl Private {
                         if request.stays {
                             self.l1.fill(touch.line, sector, begun, false);
                         }
-                        if self.written.find(touch.line, sector).is_some() {
+                        if self.goes_along((touch.line, sector), arrived, leave) {
                             begun
                         } else {
-                            self.written.fill(touch.line, sector, begun, false);
                             let asked = self.ask(&mut begun);
+                            self.leave((touch.line, sector), asked.max(leave));
                             let there = shared.write(touch.line, sector, asked, counters);
                             self.settled = self.settled.max(there);
                             self.wait_for(there);
