@@ -7,6 +7,7 @@
 mod cache;
 mod coalesce;
 mod rate;
+mod recent;
 
 use crate::counters::Counters;
 use crate::device::Parameters;
@@ -14,8 +15,9 @@ pub(crate) use cache::LINE;
 use cache::{Cache, SECTORS};
 pub(crate) use coalesce::{Touch, count_crowds, lines, rounds};
 pub(crate) use rate::Rate;
+use recent::Recent;
 use sass_machine::Way;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// What the whole device shares.
 pub(crate) struct Shared {
@@ -46,9 +48,7 @@ pub(crate) struct Shared {
 pub(crate) struct Private {
     l1: Cache,
     /// The sectors that are written, each with until when it takes more in.
-    leaving: HashMap<(u64, usize), u64>,
-    /// With so many of them those that have gone are forgotten.
-    most_leaving: usize,
+    leaving: Recent<(u64, usize), u64>,
     /// Lines that stores bring, and how long a store takes for each line until its sectors leave.
     store_lines: Rate,
     store_line: u64,
@@ -101,9 +101,7 @@ type Wanted = (u64, usize, u8);
 /// Requests of SMs that go one way.
 #[derive(Clone, Debug, Default)]
 struct Group {
-    under_way: HashMap<Wanted, Asked>,
-    /// With so many of them those that have come are forgotten.
-    most: usize,
+    under_way: Recent<Wanted, Asked>,
 }
 
 impl Group {
@@ -119,11 +117,7 @@ impl Group {
 
     /// An SM has asked for a sector at a cycle.
     fn asked(&mut self, wanted: Wanted, now: u64, asked: Asked) {
-        if self.under_way.len() >= self.most {
-            self.under_way.retain(|_, asked| asked.until >= now);
-            self.most = 2 * self.under_way.len() + 1024;
-        }
-        self.under_way.insert(wanted, asked);
+        self.under_way.insert(wanted, asked, |asked| asked.until >= now);
     }
 }
 
@@ -267,8 +261,7 @@ impl Private {
     pub(crate) fn new(of: &Parameters, group: usize, l1: u64) -> Self {
         Self {
             l1: Cache::new(l1, of.l1_ways),
-            leaving: HashMap::new(),
-            most_leaving: 0,
+            leaving: Recent::default(),
             store_lines: Rate::new(of.store_lines),
             store_line: of.store_line,
             group,
@@ -300,15 +293,6 @@ impl Private {
     fn goes_along(&mut self, sector: (u64, usize), arrived: u64, leave: u64) -> bool {
         let gone = self.leaving.get_mut(&sector).filter(|gone| arrived <= **gone);
         gone.map(|gone| *gone = leave.max(*gone)).is_some()
-    }
-
-    /// A sector goes to the L2 at a cycle.
-    fn leave(&mut self, sector: (u64, usize), at: u64) {
-        if self.leaving.len() >= self.most_leaving {
-            self.leaving.retain(|_, &mut gone| gone >= at);
-            self.most_leaving = 2 * self.leaving.len() + 1024;
-        }
-        self.leaving.insert(sector, at);
     }
 
     /// When a sector is here that the L2 has at a cycle.
@@ -402,7 +386,8 @@ impl Private {
                             begun
                         } else {
                             let asked = self.ask(&mut begun);
-                            self.leave((touch.line, sector), asked.max(leave));
+                            let at = asked.max(leave);
+                            self.leaving.insert((touch.line, sector), at, |&gone| gone >= at);
                             let there = shared.write(touch.line, sector, asked, counters);
                             self.settled = self.settled.max(there);
                             self.wait_for(there);
