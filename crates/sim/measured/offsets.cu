@@ -1,9 +1,7 @@
-// What becomes one request to the L2, by how far apart two accesses are, where the code of `cargo xtask measure` cannot say it: SMs that ask
-// at a distance of cycles which is the same for all of their lines, and stores that each fill a half of the same sectors.
+// Which reads become one request to the L2: SMs that ask at a distance of cycles which is the same for all of their lines.
 //
 //     nvcc -std=c++17 -O3 -arch=sm_90 offsets.cu -o offsets
-//     ncu --cache-control none --csv --page raw \
-//         --metrics lts__t_sectors_srcunit_tex_op_read.sum,lts__t_sectors_srcunit_tex_op_write.sum ./offsets
+//     ncu --cache-control none --csv --page raw --metrics lts__t_sectors_srcunit_tex_op_read.sum ./offsets
 //
 // It prints a line for each launch, with the distance that there was; the profiler counts the sectors of each.
 
@@ -11,8 +9,6 @@
 #include <cstdlib>
 
 constexpr int LINES = 48;
-constexpr int ROUNDS = 16;
-constexpr int CTAS = 16;
 
 __device__ void until(unsigned cycle) {
     while (static_cast<int>(clock() - cycle) < 0) {
@@ -62,28 +58,6 @@ __global__ void __launch_bounds__(32) reads(const float *lines, unsigned *begun,
     }
 }
 
-// Two stores of 16 bytes to each of eight sectors, of which `in_line` are in each line, with `STEPS` steps of a chain between them.
-template <int STEPS> __global__ void __launch_bounds__(1024) writes(float *to, unsigned *distance, int in_line) {
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
-    const unsigned start = next_multiple(1 << 12) + 0x400;
-    unsigned x = lane, first = 0, second = 0;
-    for (int round = 0; round < ROUNDS; round++) {
-        until(start + round * 4000);
-        float *own = to + ((blockIdx.x * ROUNDS + round) * warps + warp) * 8192 + lane / 4 * (4 / in_line) * 8 + lane % 4;
-        asm volatile("mov.u32 %0, %%clock;" : "=r"(first)::"memory");
-        asm volatile("st.global.u32 [%0], %1;" ::"l"(own), "r"(x) : "memory");
-#pragma unroll
-        for (int i = 0; i < STEPS; i++) {
-            asm volatile("mad.lo.u32 %0, %0, %0, 12345;" : "+r"(x));
-        }
-        asm volatile("st.global.u32 [%0], %1;" ::"l"(own + 4), "r"(x) : "memory");
-        asm volatile("mov.u32 %0, %%clock;" : "=r"(second)::"memory");
-    }
-    if (threadIdx.x == 0 && blockIdx.x == 0) {
-        *distance = second - first;
-    }
-}
-
 void check(cudaError_t error) {
     if (error != cudaSuccess) {
         std::fprintf(stderr, "%s\n", cudaGetErrorString(error));
@@ -105,22 +79,12 @@ void read(int second, int third, int skew) {
     std::printf("reads,%d,%d,%d,%d,%d\n", second, third, skew, host[1] - host[0], third ? host[2] - host[0] : 0);
 }
 
-template <int STEPS> void write() {
-    for (int warps : {1, 2, 4, 8, 16}) {
-        for (int in_line : {4, 2, 1}) {
-            writes<STEPS><<<CTAS, 32 * warps>>>(data, told, in_line);
-            tell();
-            std::printf("writes,%d,%d,%d,%d,0\n", warps, in_line, STEPS, host[0]);
-        }
-    }
-}
-
 int main() {
     check(cudaMalloc(&data, 256 << 20));
     check(cudaMalloc(&told, sizeof host));
     check(cudaMemset(data, 0, 4 << 20));
     check(cudaFuncSetAttribute(reads, cudaFuncAttributeMaxDynamicSharedMemorySize, 200 << 10));
-    std::puts("probe,second SM or warps,third SM or sectors in a line,skew or steps,distance,distance of the third");
+    std::puts("probe,second SM,third SM,skew,distance,distance of the third");
     for (int second : {1, 2, 5, 8, 12}) {
         for (int skew = 0; skew <= 140; skew += 5) {
             read(second, 0, skew);
@@ -129,6 +93,4 @@ int main() {
     for (int skew = 0; skew <= 70; skew += 5) {
         read(2, 4, skew);
     }
-    write<0>(), write<1>(), write<2>(), write<3>(), write<5>(), write<6>(), write<7>(), write<8>(), write<9>(), write<10>();
-    write<12>(), write<14>(), write<20>(), write<30>(), write<45>();
 }

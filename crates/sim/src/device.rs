@@ -167,8 +167,12 @@ parameters! {
     window: "noc.window",
     /// Lines that stores bring in a thousand cycles.
     store_lines: "l1.store_lines",
-    /// Cycles that a store takes for each of its lines until what it writes leaves, and until when more is written along with it.
+    /// Cycles for which what a store brings waits for more to the same sectors, with none of its lines counted.
+    store: "l1.store",
+    /// By how much longer for each of its lines, in thousandths of a cycle.
     store_line: "l1.store_line",
+    /// Lines that wait so, at most.
+    store_queue: "l1.store_queue",
     /// Lines that copies in bulk of an SM ask for in a thousand cycles.
     bulk_rate: "noc.bulk",
     /// Cycles that a sector from the L2 takes more than one from the L1, with nothing in the way.
@@ -199,6 +203,8 @@ parameters! {
     channel_rate: "dram.channel_rate",
     /// Sectors that come from memory together.
     granule: "dram.granule",
+    /// Sectors that a launch reads from memory beside its code and what its threads ask for.
+    launch_sectors: "dram.launch",
 }
 
 /// No number of a device is larger.

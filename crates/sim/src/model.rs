@@ -122,6 +122,8 @@ fn execute(
     if executed < grid.count() {
         extrapolate(&mut report, executed, grid.count(), wave);
     }
+    // Once, however many CTAs there are: the code, and what else a launch is begun with.
+    report.counters.dram_read += of.launch_sectors + (code.len() as u64).div_ceil(INSTRUCTIONS_OF_SECTOR);
     Ok(report)
 }
 
@@ -140,6 +142,9 @@ fn extrapolate(report: &mut Report, executed: u64, all: u64, wave: u64) {
     report.counters.extrapolate(all, executed);
     report.lines.iter_mut().for_each(|line| line.extrapolate(all, executed));
 }
+
+/// Instructions of 16 bytes in a sector.
+const INSTRUCTIONS_OF_SECTOR: u64 = 2;
 
 /// Cycles that SMs may be ahead of one another.
 const AHEAD: u64 = 4096;

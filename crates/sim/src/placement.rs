@@ -37,11 +37,11 @@ impl Occupancy {
 
     fn limits_with(&self, registers: u64, shared: u64, device: &Parameters) -> [(&'static str, u64); 4] {
         let registers = (registers * LANES as u64).next_multiple_of(device.register_unit);
-        // Each sub-core has registers of its own.
-        let of_sub_core = device.registers / device.sub_cores / registers.max(1);
+        // Each sub-core has registers of its own, and warps go to one after the other.
+        let warps_of_sub_core = device.registers / device.sub_cores / registers.max(1);
         [
             ("warps", device.warps / self.warps.max(1)),
-            ("registers", of_sub_core / self.warps.div_ceil(device.sub_cores).max(1)),
+            ("registers", warps_of_sub_core * device.sub_cores / self.warps.max(1)),
             ("shared memory", device.shared / shared.max(1)),
             ("CTAs", device.ctas),
         ]
@@ -90,7 +90,16 @@ pub(crate) fn first(order: &[usize], gpc: usize, ctas: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{first, order};
+    use super::{Occupancy, first, order};
+    use crate::device::Device;
+
+    /// What `cudaOccupancyMaxActiveBlocksPerMultiprocessor` says on an H100 of a kernel with 64 registers, by warps of a CTA.
+    #[test]
+    fn registers_of_sub_cores_are_for_whichever_warps_come() {
+        let device = Device::named("h100").expect("a device that comes along").parameters;
+        let ctas = (1..10).map(|warps| Occupancy { warps, ..Occupancy::default() }.with(64, 0, &device));
+        assert_eq!(ctas.collect::<Vec<_>>(), [32, 16, 10, 8, 6, 5, 4, 4, 3]);
+    }
 
     /// What an H100 did with 4 and 16 CTAs, by the SMs' places in its order; its last GPC begins at 114.
     #[test]

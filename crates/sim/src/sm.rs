@@ -17,8 +17,6 @@ struct Cta {
     /// Warps that have not exited.
     left: usize,
     begun: u64,
-    /// Where its lanes' local memory is, for caches.
-    local: u64,
     /// Copies to its shared memory that are on their way, and when their bytes have come.
     copies: Vec<(u64, Completion)>,
     /// When warps go on for which the cluster's CTAs have met last.
@@ -113,6 +111,8 @@ pub(crate) struct Ended {
 pub(crate) struct Sm {
     number: u32,
     sub_cores: Vec<SubCore>,
+    /// The one that the next warp goes to.
+    next_core: usize,
     pipes: Vec<u64>,
     ctas: Vec<Option<Cta>>,
     fetch: Fetch,
@@ -138,8 +138,13 @@ pub(crate) struct Sm {
 /// Later than anything happens.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// Bytes of local memory that a lane has, at most: those of CTAs lie so far apart for caches.
-const LOCAL: u64 = 1 << 19;
+/// Where the local memory of a warp of a CTA in a place of an SM is, for caches: no other memory is so far up, no lane has more than half a
+/// MiB, and the frames of warps, at the end of what they may have, lie in other sets.
+fn local(sm: u32, place: usize, warp: usize) -> u64 {
+    const MOST: u64 = (1 << 19) * LANES as u64;
+    const BETWEEN: u64 = 149 * LINE;
+    (1 << 60) + (u64::from(sm) << 40) + (32 * place + warp) as u64 * (MOST + BETWEEN)
+}
 
 impl Sm {
     pub(crate) fn new(number: u32, group: usize, kernel: &Kernel<'_>, places: usize, l1: u64) -> Self {
@@ -157,6 +162,7 @@ impl Sm {
         Self {
             number,
             sub_cores: (0..device.parameters.sub_cores).map(|_| sub_core()).collect(),
+            next_core: 0,
             pipes: vec![0; device.pipes.len()],
             ctas: (0..places).map(|_| None).collect(),
             fetch: Fetch::new(&device.parameters, kernel.code.len()),
@@ -174,21 +180,20 @@ impl Sm {
         }
     }
 
-    /// Begins a CTA in a place, at a cycle.
+    /// Begins a CTA in a place, at a cycle. Its first warp goes to the sub-core behind that of the last warp before it.
     pub(crate) fn begin(&mut self, kernel: &Kernel<'_>, place: usize, number: u64, now: u64) {
         let mut resident = kernel.grid.begin(number);
         let count = self.sub_cores.len();
         for warp in 0..resident.warps() {
             let mut timed = Warp::new(place, warp, now);
             Self::resume(kernel, &mut self.fetch, &mut resident, &mut timed, now);
-            let core = &mut self.sub_cores[warp % count];
+            let core = &mut self.sub_cores[self.next_core];
+            self.next_core = (self.next_core + 1) % count;
             core.due = core.due.min(timed.ready);
             core.warps.push(timed);
         }
-        // No other memory is so far up.
-        let local = (1 << 60) + (u64::from(self.number) << 40) + place as u64 * LOCAL * LANES as u64 * 32;
         self.ctas[place] =
-            Some(Cta { left: resident.warps(), resident, begun: now, local, copies: Vec::new(), met: 0 });
+            Some(Cta { left: resident.warps(), resident, begun: now, copies: Vec::new(), met: 0 });
         self.due = self.due.min(now);
     }
 
@@ -436,7 +441,7 @@ impl Sm {
         sub_core.dispatch = sub_core.dispatch.max(now + 1 + code.dispatch);
         sub_core.last = Some((cta, number));
 
-        let mut done = self.perform(parameters, (&mut tally.counters, world), core, cta, code, now);
+        let mut done = self.perform(parameters, (&mut tally.counters, world), core, (cta, number), code, now);
         if code.beside == Some(Beside::Copies) {
             let warp = &mut self.sub_cores[core].warps[at];
             done.ends = done.ends.max(warp.copies);
@@ -482,7 +487,7 @@ impl Sm {
         parameters: &Parameters,
         (counters, mut world): (&mut Counters, Option<&mut World>),
         core: usize,
-        cta: usize,
+        (cta, number): (usize, usize),
         code: &Code,
         now: u64,
     ) -> Done {
@@ -526,7 +531,7 @@ impl Sm {
         let hit = code.latency.saturating_sub(parameters.lsu);
         let unit = &mut self.unit;
         let mut serve = |rounds: u64| {
-            let begin = unit.take(now, comes, rounds);
+            let begin = unit.take(now, core, comes, rounds);
             sub_core.queue.push_back(begin);
             sub_core.port = begin + rounds * parameters.port;
             // The last round is as long under way as a single one.
@@ -538,7 +543,7 @@ impl Sm {
         }
         match (touched.memory, world) {
             (Memory::Global | Memory::Local, Some(world)) => {
-                let local = self.ctas[cta].as_ref().map_or(0, |cta| cta.local);
+                let local = local(self.number, cta, number);
                 let is_local = touched.memory == Memory::Local;
                 let first = touched.places().next().filter(|_| !is_local);
                 let origin = world.origin.or(first.map(|place| place / LINE * LINE));
@@ -548,12 +553,12 @@ impl Sm {
                 if matches!(touched.way, Way::Atomic | Way::Reduction) {
                     count_crowds(touched, origin.unwrap_or(0), &mut self.touches);
                 }
-                // Lanes' words of local memory lie in a row, which may be a part of the sectors alone.
-                let stays = is_local && touched.bytes >= 4 && touched.lanes == u32::MAX;
+                // A lane reads of local memory what it has stored; of words that were stored byte by byte the L1 knows nothing.
+                let stays = is_local && touched.bytes >= 4;
                 let (rounds, _) = rounds(touched);
                 let rounds = if is_local { self.touches.len() as u64 } else { rounds };
                 let cycles = self.private.cycles(rounds, &self.touches);
-                let begin = self.unit.take(now, comes, cycles);
+                let begin = self.unit.take(now, core, comes, cycles);
                 let request = Request { way: touched.way, is_strong: code.is_strong, is_local, stays, hit };
                 let (next, ends) = self.private.access(
                     &mut world.memory,

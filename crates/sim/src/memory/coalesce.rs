@@ -38,7 +38,7 @@ pub(crate) fn count_crowds(touched: &Touched, origin: u64, touches: &mut [Touch]
 }
 
 /// The lines that an access touches, in the order of their first lanes. `origin` is where global memory begins to caches, which is not
-/// where the host has it; `own` where the CTA's local memory does, as lanes have it word by word.
+/// where the host has it; `own` where the warp's local memory does, as lanes have it word by word.
 pub(crate) fn lines(touched: &Touched, origin: u64, own: u64, lines: &mut Vec<Touch>) {
     lines.clear();
     for (lane, &place) in touched.addresses.iter().enumerate() {

@@ -6,6 +6,7 @@
 
 mod cache;
 mod coalesce;
+mod leaving;
 mod rate;
 mod recent;
 
@@ -14,6 +15,7 @@ use crate::device::Parameters;
 pub(crate) use cache::LINE;
 use cache::{Cache, SECTORS};
 pub(crate) use coalesce::{Touch, count_crowds, lines, rounds};
+use leaving::Leaving;
 pub(crate) use rate::Rate;
 use recent::Recent;
 use sass_machine::Way;
@@ -47,10 +49,11 @@ pub(crate) struct Shared {
 /// An SM's way to memory.
 pub(crate) struct Private {
     l1: Cache,
-    /// The sectors that are written, each with until when it takes more in.
-    leaving: Recent<(u64, usize), u64>,
-    /// Lines that stores bring, and how long a store takes for each line until its sectors leave.
+    /// Lines that stores bring, and those that have not left; how long a store's wait for others, and how much longer for each of them, in
+    /// thousandths of a cycle.
     store_lines: Rate,
+    leaving: Leaving,
+    store: u64,
     store_line: u64,
     /// The SMs whose requests go the same way.
     group: usize,
@@ -78,7 +81,7 @@ pub(crate) struct Request {
     /// It goes around the L1.
     pub(crate) is_strong: bool,
     pub(crate) is_local: bool,
-    /// What it stores stays in the L1: all of each sector of local memory.
+    /// What it stores stays in the L1.
     pub(crate) stays: bool,
     /// Cycles to a result that the L1 has.
     pub(crate) hit: u64,
@@ -261,8 +264,9 @@ impl Private {
     pub(crate) fn new(of: &Parameters, group: usize, l1: u64) -> Self {
         Self {
             l1: Cache::new(l1, of.l1_ways),
-            leaving: Recent::default(),
             store_lines: Rate::new(of.store_lines),
+            leaving: Leaving::new(of.store_queue),
+            store: of.store,
             store_line: of.store_line,
             group,
             tags: of.tags.max(1),
@@ -287,12 +291,6 @@ impl Private {
     fn ask(&mut self, begun: &mut u64) -> u64 {
         *begun = room(&mut self.outstanding, self.most, *begun);
         self.requests.serve(*begun, 1)
-    }
-
-    /// Whether what is written to a sector at a cycle goes along with what was written before; if so, both leave with this store.
-    fn goes_along(&mut self, sector: (u64, usize), arrived: u64, leave: u64) -> bool {
-        let gone = self.leaving.get_mut(&sector).filter(|gone| arrived <= **gone);
-        gone.map(|gone| *gone = leave.max(*gone)).is_some()
     }
 
     /// When a sector is here that the L2 has at a cycle.
@@ -354,9 +352,15 @@ impl Private {
         let mut ends = begun + request.hit;
         let lines = touches.len() as u64;
         let arrived = if request.way == Way::Store { self.store_lines.serve(begun, lines) } else { begun };
-        let leave = arrived + self.store_line * lines;
+        let wait = self.store + self.store_line * lines / 1000;
         for touch in touches {
             let mut extra = shared.extra(touch.sectors);
+            let mut along = 0;
+            if request.way == Way::Store {
+                let brought = self.leaving.bring(touch.line, touch.sectors, arrived, wait);
+                along = brought.along;
+                begun = begun.max(brought.begin);
+            }
             for sector in (0..SECTORS).filter(|sector| touch.sectors >> sector & 1 == 1) {
                 counters.l1(request.way, request.is_local);
                 let ready = match request.way {
@@ -382,12 +386,11 @@ impl Private {
                         if request.stays {
                             self.l1.fill(touch.line, sector, begun, false);
                         }
-                        if self.goes_along((touch.line, sector), arrived, leave) {
+                        if along >> sector & 1 == 1 {
                             begun
                         } else {
-                            let asked = self.ask(&mut begun);
-                            let at = asked.max(leave);
-                            self.leaving.insert((touch.line, sector), at, |&gone| gone >= at);
+                            let asked = self.ask(&mut arrived.max(begun));
+                            self.leaving.send(touch.line, asked);
                             let there = shared.write(touch.line, sector, asked, counters);
                             self.settled = self.settled.max(there);
                             self.wait_for(there);
