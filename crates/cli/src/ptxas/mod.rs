@@ -217,6 +217,7 @@ fn machine_code(modules: &[Checked<Module>], target: Arch, options: &Options) ->
         max_registers: options.max_registers,
         relocatable: options.relocatable,
         lines: options.lines,
+        text: options.explain.is_some(),
     };
     let compiled = ptxas::compile_entries(module, how, |_| true).map_err(|diagnostics| {
         for diagnostic in &diagnostics {
