@@ -238,8 +238,8 @@ impl<'a> Rest<'a> {
 /// The field set to the value, unless settled bits say otherwise.
 fn settle(bits: &Bits, value: u64, (word, known): State) -> Option<State> {
     let mask = bits.mask();
-    let with = bits.put(word, value);
-    ((word ^ with) & known & mask == 0).then_some((with, known | mask))
+    let field = bits.spread(value);
+    ((word ^ field) & known & mask == 0).then_some((word & !mask | field, known | mask))
 }
 
 impl Matcher<'_> {
@@ -482,7 +482,12 @@ impl Matcher<'_> {
                 }
             }
         }
-        matches.sort_by_key(|&(end, code)| (std::cmp::Reverse(end), rank(code)));
+        // Shortest first, and seldom two of one length: turned round they are nearly always in order.
+        matches.reverse();
+        let order = |&(end, code): &(usize, u64)| (std::cmp::Reverse(end), rank(code));
+        if matches.windows(2).any(|pair| pair[0].0 <= pair[1].0) {
+            matches.sort_by_key(order);
+        }
         matches
     }
 }
