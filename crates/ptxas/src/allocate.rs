@@ -359,7 +359,9 @@ pub(crate) fn blocks(code: &Code) -> Vec<Block> {
             let mut successors = Vec::new();
             let mut falls = true;
             if let Some(Line::Instruction(last)) = code.lines[lines.clone()].last() {
-                if let (true, Some(Operand::Target(label))) = (last.name.kind() == Kind::Branch, last.operands.last()) {
+                if let (true, Some(Operand::Target(label))) =
+                    (last.name.kind() == Kind::Branch, last.operands.last())
+                {
                     successors.extend(labels.get(label));
                 }
                 falls = !last.name.leaves() || last.guard.is_some();

@@ -262,7 +262,8 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &
             out.label(format!(".CUASM_OFFSET_LABEL.{name}.EIATTR_SYSCALL_OFFSETS.#"));
         }
         let pause = issue.pause.map(|control| (control, "NOP".to_owned()));
-        for (control, text) in [(issue.control, instruction(one, kernel, (base, frame)))].into_iter().chain(pause)
+        for (control, text) in
+            [(issue.control, instruction(one, kernel, (base, frame)))].into_iter().chain(pause)
         {
             made.push(Made {
                 text: if out.text.is_some() { format!("{control} {text} ;") } else { String::new() },

@@ -3,7 +3,7 @@
 //! ```text
 //! Checked<Module> ──layout──▶ places ──select──▶ Code over virtual registers ──optimise, allocate──▶ hardware registers
 //!                                                                                             │
-//!                                  cubin ◀──cuasm── text ◀──emit── schedule: control codes ◀──┘
+//!                            cubin ◀──cuasm── instructions ◀──emit── schedule: control codes ◀──┘
 //! ```
 //!
 //! At the lowest [`Level`] each instruction waits for the one before it. What is not compiled is refused by name, at its place in the

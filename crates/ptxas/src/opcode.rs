@@ -159,3 +159,27 @@ impl From<String> for Name {
         Self::new(text.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, Name, Pipe};
+
+    #[test]
+    fn a_name_knows_its_mnemonic() {
+        for (text, head, spelled, kind) in [
+            ("IMAD", "IMAD", "IMAD", Kind::Pipe(Pipe::Products)),
+            ("IMAD.WIDE.U32", "IMAD", "IMAD.WIDE.U32", Kind::Pipe(Pipe::Wide)),
+            ("BRA", "BRA", "BRA", Kind::Branch),
+            ("BREV", "BREV", "BREV", Kind::Unit),
+            ("RET.REL.NODEC", "RET", "RET.REL.NODEC", Kind::End),
+            ("SYNCS.X &residue=0x1", "SYNCS", "SYNCS.X", Kind::Aside),
+            ("@!PT LDS", "@!PT", "@!PT", Kind::Other),
+            ("", "", "", Kind::Other),
+        ] {
+            let name = Name::from(text);
+            assert_eq!((name.head(), name.spelled(), name.kind()), (head, spelled, kind), "{text}");
+            assert_eq!(name.leaves(), matches!(kind, Kind::Branch | Kind::End), "{text}");
+            assert_eq!(name, text);
+        }
+    }
+}

@@ -286,7 +286,8 @@ impl Spill<'_> {
                 operand.rename(*to);
             }
         }
-        let (guard, origin, ends) = (one.guard, one.origin, matches!(one.name.kind(), Kind::Branch | Kind::Call));
+        let (guard, origin, ends) =
+            (one.guard, one.origin, matches!(one.name.kind(), Kind::Branch | Kind::Call));
         self.lines.push(Line::Instruction(one));
         for piece in writes {
             let (reg, part, width) = piece;

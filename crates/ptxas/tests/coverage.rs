@@ -188,11 +188,8 @@ fn what_is_too_much_is_spilled() {
     let bound = |bounds: &str| {
         let text = text.replacen("(.param .u64 d)", &format!("(.param .u64 d) {bounds}"), 1);
         let module = ptx::compile(&Source::new("k.ptx", text.as_str())).module.expect("PTX without errors");
-        let options = ptxas::Options {
-            level: Level::Serial,
-            max_registers: Some(48),
-            ..ptxas::Options::default()
-        };
+        let options =
+            ptxas::Options { level: Level::Serial, max_registers: Some(48), ..ptxas::Options::default() };
         let done = ptxas::compile_entries(&module, options, |name| name == "many");
         done.expect("a cubin").kernels[0].registers
     };

@@ -244,7 +244,11 @@ impl<'a> Rest<'a> {
                     None => false,
                 })
             }
-            Piece::Set(_) | Piece::Hex { .. } | Piece::Relative { .. } | Piece::Float { .. } | Piece::Memory(_) => true,
+            Piece::Set(_)
+            | Piece::Hex { .. }
+            | Piece::Relative { .. }
+            | Piece::Float { .. }
+            | Piece::Memory(_) => true,
         })
     }
 

@@ -21,9 +21,11 @@ pub(super) fn misaligned(instruction: &Instruction, text: &str, at: u64) -> Opti
             Name::Register(number) | Name::Uniform(number) => {
                 (u32::from(number), operand.count.into(), "register")
             }
-            Name::Constant(_) => {
-                (offset(text, &spelled(operand.name)?)?, u32::from(operand.count) * REGISTER, "constant's offset")
-            }
+            Name::Constant(_) => (
+                offset(text, &spelled(operand.name)?)?,
+                u32::from(operand.count) * REGISTER,
+                "constant's offset",
+            ),
             _ => return None,
         };
         let wrong = unit > 0 && !number.is_multiple_of(unit) && (operand.aligned || pair(text, operand));

@@ -23,9 +23,15 @@ pub(crate) fn parse(text: &str, findings: &mut Findings) -> Vec<Line> {
 }
 
 /// An instruction that stands at a place, without comments and without its semicolon; none if a label or relocation in it is none.
-pub(crate) fn instruction(control: Control, text: String, base: usize, findings: &mut Findings) -> Option<Line> {
+pub(crate) fn instruction(
+    control: Control,
+    text: String,
+    base: usize,
+    findings: &mut Findings,
+) -> Option<Line> {
     let span = Span::new(base as u32, (base + text.len()) as u32);
-    let mut instruction = Instruction { control, control_span: span, text, span, holes: Vec::new(), raw: None };
+    let mut instruction =
+        Instruction { control, control_span: span, text, span, holes: Vec::new(), raw: None };
     // Nothing else begins an operand that only the assembler knows the value of.
     if instruction.text.bytes().any(|byte| byte == b'`' || byte == b'(') {
         let clean = instruction.text.clone();

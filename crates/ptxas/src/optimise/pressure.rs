@@ -30,13 +30,8 @@ pub(super) struct Lives {
 impl Lives {
     /// Of instructions that read and write some units, in front of others for which some units are live.
     pub(super) fn new(reads: &[Vec<u32>], writes: &[Vec<u32>], live: &[u64], is_general: &[bool]) -> Self {
-        let mut this = Self {
-            of: Vec::new(),
-            reads: Vec::new(),
-            ends: Vec::new(),
-            makes: Vec::new(),
-            before: (0, 0),
-        };
+        let mut this =
+            Self { of: Vec::new(), reads: Vec::new(), ends: Vec::new(), makes: Vec::new(), before: (0, 0) };
         let mut makes: Vec<std::ops::Range<usize>> = Vec::new();
         let mut now: HashMap<u32, usize> = HashMap::default();
         let value = |unit: u32| Value { is_general: is_general[unit as usize], outlives: false, readers: 0 };

@@ -1,8 +1,8 @@
 //! Control codes where nothing overlaps. Every instruction waits for both scoreboards and stalls for 15 cycles; one whose
 //! latency varies sets a scoreboard when its operands have been read and another when its result is there.
 
-use super::kinds::{Latency, Pipe, latency};
 use super::Issue;
+use super::kinds::{Latency, Pipe, latency};
 use crate::code::Instruction;
 use sass::Control;
 
