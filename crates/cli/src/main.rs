@@ -5,6 +5,7 @@
 
 mod abi;
 mod analyze;
+mod arena;
 mod asm;
 mod cache;
 mod check;
@@ -41,6 +42,9 @@ use reports::diagnostics;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: arena::Arena = arena::Arena;
 
 /// The open PTX toolchain and virtual GPU.
 ///

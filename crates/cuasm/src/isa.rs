@@ -81,21 +81,16 @@ impl Isa {
         control: Control,
         address: u64,
         symbols: &mut dyn Symbols,
-    ) -> Result<u128, ParseError> {
+    ) -> Result<Instruction, ParseError> {
         let unknown =
             || ParseError { span: 0..text.len(), message: "no instructions of this device are known".into() };
         let arch = self.arch.ok_or_else(unknown)?;
-        sass::parse(arch, text, control, address, symbols).map(|instruction| instruction.word())
+        sass::parse(arch, text, control, address, symbols)
     }
 
     /// The offset in its section that a word refers to as code.
     pub(crate) fn target(self, word: u128, address: u64) -> Option<u64> {
         self.decode(word)?.target(address)
-    }
-
-    /// Whether a word is known and means the same everywhere.
-    fn is_fixed(self, word: u128) -> bool {
-        self.decode(word).is_some_and(|decoded| decoded.target(0).is_none())
     }
 
     /// The text of a word with something else in the place of the operand that is an empty field.
@@ -162,20 +157,21 @@ impl<'a> Words<'a> {
         isa: Isa,
         text: &'a str,
         control: Control,
-        parse: impl FnOnce() -> Result<u128, E>,
-    ) -> Result<u128, E> {
+        parse: impl FnOnce() -> Result<Instruction, E>,
+    ) -> Result<Instruction, E> {
         let key = (text, control.yield_flag);
         if let Some(&word) = self.0.borrow().get(&key) {
             let word = word & !CONTROL | control.put(0) & CONTROL;
             // Not every stall count is legal.
-            if isa.decode(word).is_some() {
-                return Ok(word);
+            if let Some(instruction) = isa.decode(word) {
+                return Ok(instruction);
             }
         }
-        let word = parse()?;
-        if isa.is_fixed(word) {
-            self.0.borrow_mut().insert(key, word);
+        let instruction = parse()?;
+        // Else it means something else elsewhere.
+        if instruction.target(0).is_none() {
+            self.0.borrow_mut().insert(key, instruction.word());
         }
-        Ok(word)
+        Ok(instruction)
     }
 }

@@ -44,8 +44,13 @@ const FAIL: [(&str, &str); 17] = [
 ];
 
 /// As few registers as a kernel is held to.
-const FEW: Options =
-    Options { level: Level::Overlapped, max_registers: Some(24), lines: false, relocatable: false };
+const FEW: Options = Options {
+    level: Level::Overlapped,
+    max_registers: Some(24),
+    lines: false,
+    relocatable: false,
+    text: false,
+};
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

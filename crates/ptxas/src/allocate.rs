@@ -2,6 +2,7 @@
 
 use crate::code::{Class, Code, Instruction, Label, Line, Operand, Reg, alignment};
 use crate::file::File;
+use crate::opcode::Kind;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// R252 is the highest of a thread's registers that code names; R1 is the stack pointer.
@@ -274,22 +275,28 @@ impl Units {
     }
 
     /// Visits what an instruction reads.
-    pub(crate) fn reads(&self, code: &Code, instruction: &Instruction, visit: &mut dyn FnMut(u32)) {
+    pub(crate) fn reads(&self, code: &Code, instruction: &Instruction, visit: &mut impl FnMut(u32)) {
         if let Some((guard, _)) = instruction.guard {
             visit(self.first[guard.0 as usize]);
         }
-        instruction.operands[instruction.written..].iter().flat_map(|o| self.of(o)).for_each(&mut *visit);
+        for operand in &instruction.operands[instruction.written..] {
+            self.of(operand).for_each(&mut *visit);
+        }
         if instruction.guard.is_some() {
             // What a guard leaves as it was still matters.
             for operand in &instruction.operands[..instruction.written] {
                 let kept = operand.register().filter(|(reg, ..)| !code.registers[reg.0 as usize].temporary);
-                kept.into_iter().flat_map(|_| self.of(operand)).for_each(&mut *visit);
+                if kept.is_some() {
+                    self.of(operand).for_each(&mut *visit);
+                }
             }
         }
     }
 
-    pub(crate) fn writes(&self, instruction: &Instruction, visit: &mut dyn FnMut(u32)) {
-        instruction.operands[..instruction.written].iter().flat_map(|o| self.of(o)).for_each(visit);
+    pub(crate) fn writes(&self, instruction: &Instruction, visit: &mut impl FnMut(u32)) {
+        for operand in &instruction.operands[..instruction.written] {
+            self.of(operand).for_each(&mut *visit);
+        }
     }
 
     /// How often each is written, and how often it is read.
@@ -315,19 +322,6 @@ pub(crate) fn reads_late(instruction: &Instruction) -> bool {
     instruction.name.starts_with("LDSM")
 }
 
-/// Whether control goes nowhere that is known from an instruction.
-fn ends(name: &str) -> bool {
-    name == "EXIT" || name.starts_with("RET.")
-}
-
-pub(crate) fn is_call(name: &str) -> bool {
-    name.starts_with("CALL.")
-}
-
-pub(crate) fn is_branch(name: &str) -> bool {
-    name.strip_prefix("BRA").is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
 /// A run of lines that only its last one leaves.
 pub(crate) struct Block {
     pub(crate) lines: std::ops::Range<usize>,
@@ -336,7 +330,7 @@ pub(crate) struct Block {
 
 /// Whether control may go elsewhere than to the next line.
 pub(crate) fn leaves(line: &Line) -> bool {
-    matches!(line, Line::Instruction(i) if is_branch(&i.name) || ends(&i.name))
+    matches!(line, Line::Instruction(one) if one.name.leaves())
 }
 
 /// The runs of lines of a kernel, the first of which is its entry.
@@ -365,10 +359,12 @@ pub(crate) fn blocks(code: &Code) -> Vec<Block> {
             let mut successors = Vec::new();
             let mut falls = true;
             if let Some(Line::Instruction(last)) = code.lines[lines.clone()].last() {
-                if let (true, Some(Operand::Target(label))) = (is_branch(&last.name), last.operands.last()) {
+                if let (true, Some(Operand::Target(label))) =
+                    (last.name.kind() == Kind::Branch, last.operands.last())
+                {
                     successors.extend(labels.get(label));
                 }
-                falls = !(is_branch(&last.name) || ends(&last.name)) || last.guard.is_some();
+                falls = !last.name.leaves() || last.guard.is_some();
             }
             if falls && block + 1 < starts.len() {
                 successors.push(block + 1);
@@ -421,7 +417,7 @@ pub(crate) fn live_across_calls(code: &Code) -> HashSet<Reg> {
         let mut live = out;
         for at in block.lines.clone().rev() {
             let Line::Instruction(one) = &code.lines[at] else { continue };
-            if is_call(&one.name) {
+            if one.name.kind() == Kind::Call {
                 each(&live, |unit| {
                     found.insert(owners[unit]);
                 });
@@ -454,30 +450,28 @@ fn ranges_of_parts(code: &Code, units: &Units) -> Vec<Vec<Range>> {
     let blocks = blocks(code);
     let live_out = live_out(code, units, &blocks);
     let mut found: Vec<Vec<Range>> = vec![Vec::new(); units.count];
+    // Until where each one that is live matters; in front of a block none is.
+    let mut ends: Vec<Option<u32>> = vec![None; units.count];
     for (block, out) in blocks.iter().zip(&live_out) {
         let (first, last) = (2 * block.lines.start as u32, 2 * block.lines.end as u32);
         let mut live = out.clone();
-        // Until where each one that is live matters.
-        let mut ends: HashMap<u32, u32> = HashMap::default();
-        each(&live, |unit| {
-            ends.insert(unit as u32, last);
-        });
+        each(&live, |unit| ends[unit] = Some(last));
         for at in block.lines.clone().rev() {
             let Line::Instruction(instruction) = &code.lines[at] else { continue };
             let at = 2 * at as u32;
             units.writes(instruction, &mut |unit| {
-                let end = ends.remove(&unit).unwrap_or(at + 1);
+                let end = ends[unit as usize].take().unwrap_or(at + 1);
                 found[unit as usize].push(Range { start: at + 1, end });
                 live[unit as usize / 64] &= !(1 << (unit % 64));
             });
             let last = if reads_late(instruction) { at + 1 } else { at };
             units.reads(code, instruction, &mut |unit| {
-                ends.entry(unit).or_insert(last);
+                ends[unit as usize].get_or_insert(last);
                 live[unit as usize / 64] |= 1 << (unit % 64);
             });
         }
         each(&live, |unit| {
-            if let Some(end) = ends.remove(&(unit as u32)) {
+            if let Some(end) = ends[unit].take() {
                 found[unit].push(Range { start: first, end });
             }
         });
@@ -506,10 +500,15 @@ fn each(set: &[u64], mut visit: impl FnMut(usize)) {
 
 pub(crate) fn live_out(code: &Code, units: &Units, blocks: &[Block]) -> Vec<Vec<u64>> {
     let words = units.count.div_ceil(64);
-    let (mut exposed, mut killed) =
-        (vec![vec![0_u64; words]; blocks.len()], vec![vec![0_u64; words]; blocks.len()]);
+    let mut live_out = vec![vec![0_u64; words]; blocks.len()];
+    if blocks.iter().all(|block| block.successors.is_empty()) {
+        return live_out;
+    }
+    // One block behind the other.
+    let of = |index: usize| index * words..(index + 1) * words;
+    let (mut exposed, mut killed) = (vec![0_u64; words * blocks.len()], vec![0_u64; words * blocks.len()]);
     for (index, block) in blocks.iter().enumerate() {
-        let (exposed, killed) = (&mut exposed[index], &mut killed[index]);
+        let (exposed, killed) = (&mut exposed[of(index)], &mut killed[of(index)]);
         for line in &code.lines[block.lines.clone()] {
             let Line::Instruction(instruction) = line else { continue };
             units.reads(code, instruction, &mut |unit| {
@@ -520,20 +519,19 @@ pub(crate) fn live_out(code: &Code, units: &Units, blocks: &[Block]) -> Vec<Vec<
         }
     }
     let mut live_in = exposed.clone();
-    let mut live_out = vec![vec![0_u64; words]; blocks.len()];
     let mut changed = true;
     while changed {
         changed = false;
         for index in (0..blocks.len()).rev() {
+            let out = &mut live_out[index];
             for &next in &blocks[index].successors {
-                for word in 0..words {
-                    live_out[index][word] |= live_in[next][word];
-                }
+                out.iter_mut().zip(&live_in[of(next)]).for_each(|(out, more)| *out |= more);
             }
-            for word in 0..words {
-                let new = exposed[index][word] | live_out[index][word] & !killed[index][word];
-                changed |= new != live_in[index][word];
-                live_in[index][word] = new;
+            let known = exposed[of(index)].iter().zip(&killed[of(index)]);
+            for ((live, out), (exposed, killed)) in live_in[of(index)].iter_mut().zip(&*out).zip(known) {
+                let new = exposed | out & !killed;
+                changed |= new != *live;
+                *live = new;
             }
         }
     }

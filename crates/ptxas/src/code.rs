@@ -1,5 +1,6 @@
 //! Machine instructions over virtual registers: what selection makes, and allocation and scheduling read.
 
+use crate::opcode::Name;
 use debug_info::Origin;
 use rustc_hash::FxHashSet as HashSet;
 use smol_str::{SmolStr, format_smolstr};
@@ -235,7 +236,7 @@ pub struct Instruction {
     /// The guard, and whether its opposite counts.
     pub guard: Option<(Reg, bool)>,
     /// The mnemonic with its modifiers.
-    pub name: SmolStr,
+    pub name: Name,
     /// What is written, then what is read.
     pub operands: Vec<Operand>,
     /// How many operands are written.
@@ -379,7 +380,7 @@ impl Code {
         let operands = written.into_iter().chain(read).collect();
         self.lines.push(Line::Instruction(Instruction {
             guard,
-            name: name.into(),
+            name: Name::from(name.into()),
             operands,
             written: count,
             origin: self.origin,

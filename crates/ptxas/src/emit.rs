@@ -1,4 +1,4 @@
-//! A module's kernels as cuasm, which [`cuasm`] makes a cubin of.
+//! A module's kernels as pieces of cuasm, which [`cuasm`] makes a cubin of.
 
 use crate::allocate::Allocation;
 use crate::code::{Code, Instruction, Line, Operand, Shown};
@@ -6,9 +6,12 @@ use crate::layout::Layout;
 use crate::schedule::{self, Level};
 use crate::select::function_number;
 use crate::spill::Traffic;
+use crate::{Made, allocate};
+use cuasm::Program;
 use debug_info::machine_code::LineSection;
 use ptx::module::{FuncId, Function, LaunchBounds, Linkage, Module, Relocation, Symbol, VarId, Variable};
 use ptx::types::StateSpace;
+use sass::Control;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -187,8 +190,38 @@ fn data(out: &mut String, bytes: &[u8], size: u64, addresses: &BTreeMap<usize, S
     }
 }
 
-/// One kernel's sections. Labels of all kernels are numbered on from `labels`.
-pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &mut String) {
+/// What is written: for the assembler, and as text where somebody wants to read it.
+#[derive(Default)]
+pub(crate) struct Out {
+    pub(crate) program: Program,
+    pub(crate) text: Option<String>,
+}
+
+impl Out {
+    /// Directives.
+    pub(crate) fn directives(&mut self, lines: &str) {
+        self.program.text(lines);
+        self.text.iter_mut().for_each(|text| text.push_str(lines));
+    }
+
+    fn label(&mut self, name: String) {
+        if let Some(text) = &mut self.text {
+            let quote = if name.ends_with('#') { "\"" } else { "" };
+            let _ = writeln!(text, "{quote}{name}{quote}:");
+        }
+        self.program.label(name);
+    }
+
+    fn instruction(&mut self, control: Control, instruction: String) {
+        if let Some(text) = &mut self.text {
+            let _ = writeln!(text, "{control} {instruction} ;");
+        }
+        self.program.instruction(control, instruction);
+    }
+}
+
+/// Writes one kernel's sections, and says what its instructions are for. Labels of all kernels are numbered on from `labels`.
+pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &mut Out) -> Vec<Made> {
     let name = &kernel.declaration.name;
     let mut arguments = String::new();
     for parameter in &kernel.layout.parameters {
@@ -205,34 +238,54 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &
     for function in kernel.code.externs() {
         let _ = write!(arguments, ", extern@(\"{function}\")");
     }
-    let _ = writeln!(out, "\t.kernel\t\"{name}\"{arguments}");
+    out.directives(&format!("\t.kernel\t\"{name}\"{arguments}\n"));
     let base = *labels;
     let issues = schedule::issues(level, &kernel.code, &kernel.allocation);
+    let in_use = out.text.as_ref().map(|_| allocate::in_use(&kernel.code));
+    let mut made = Vec::new();
     let mut frames = kernel.frames.iter();
     let mut frame = frames.next().copied().unwrap_or(0);
-    for (line, issue) in kernel.code.lines.iter().zip(&issues) {
+    for (at, (line, issue)) in kernel.code.lines.iter().zip(&issues).enumerate() {
         if kernel.code.is_routine(line) {
             frame = frames.next().copied().unwrap_or(0);
         }
-        match line {
+        let one = match line {
             Line::Label(label) => {
                 *labels = (*labels).max(base + label.0);
-                let _ = writeln!(out, ".L_x_{}:", base + label.0);
+                out.label(format!(".L_x_{}", base + label.0));
+                continue;
             }
-            Line::Instruction(one) => instruction(one, &issue.control, kernel, (base, frame), out),
+            Line::Instruction(one) => one,
+        };
+        if one.name.starts_with("CALL.ABS") {
+            // The driver reads where it is called.
+            out.label(format!(".CUASM_OFFSET_LABEL.{name}.EIATTR_SYSCALL_OFFSETS.#"));
         }
-        if let Some(pause) = &issue.pause {
-            let _ = writeln!(out, "{pause} NOP ;");
+        let pause = issue.pause.map(|control| (control, "NOP".to_owned()));
+        for (control, text) in
+            [(issue.control, instruction(one, kernel, (base, frame)))].into_iter().chain(pause)
+        {
+            made.push(Made {
+                text: if out.text.is_some() { format!("{control} {text} ;") } else { String::new() },
+                origin: one.origin,
+                spills: one.spills,
+                registers: in_use.as_ref().map_or(0, |in_use| in_use[at]),
+            });
+            out.instruction(control, text);
         }
     }
     *labels += 1;
     let end = *labels;
-    let _ = writeln!(out, ".L_x_{end}:\n[B------:R-:W-:Y:S00] BRA `(.L_x_{end}) ;");
+    out.label(format!(".L_x_{end}"));
+    let at_once = Control { yield_flag: true, stall: 0, ..Control::default() };
+    out.instruction(at_once, format!("BRA `(.L_x_{end})"));
     if kernel.layout.shared_bytes > 0 {
-        let _ = writeln!(out, "\t.section\t\".nv.shared.{name}\",\"awI\",@nobits\n\t.align\t16");
         let bytes = kernel.layout.shared_bytes + u64::from(crate::layout::SHARED_BASE);
-        let _ = writeln!(out, "\t.zero\t{bytes}");
+        out.directives(&format!(
+            "\t.section\t\".nv.shared.{name}\",\"awI\",@nobits\n\t.align\t16\n\t.zero\t{bytes}\n"
+        ));
     }
+    made
 }
 
 /// What the kernel says about its launches.
@@ -258,25 +311,15 @@ fn bounds(bounds: &LaunchBounds) -> String {
     out
 }
 
-fn instruction(
-    one: &Instruction,
-    control: &str,
-    kernel: &Kernel<'_>,
-    (base, frame): (u32, u64),
-    out: &mut String,
-) {
+/// An instruction as cuasm has it, without its control code.
+fn instruction(one: &Instruction, kernel: &Kernel<'_>, (base, frame): (u32, u64)) -> String {
     let place = |reg| kernel.allocation.of(reg);
-    if one.name.starts_with("CALL.ABS") {
-        // The driver reads where it is called.
-        let _ =
-            writeln!(out, "\".CUASM_OFFSET_LABEL.{}.EIATTR_SYSCALL_OFFSETS.#\":", kernel.declaration.name);
-    }
-    // Bits that no text shows stand behind the operands.
-    let (name, residue) = one.name.split_at(one.name.find(" &").unwrap_or(one.name.len()));
-    let _ = write!(out, "{control} ");
+    let mut out = String::with_capacity(64);
     if let Some((guard, not)) = one.guard {
         let _ = write!(out, "@{}P{} ", if not { "!" } else { "" }, place(guard));
     }
+    // Bits that no text shows stand behind the operands.
+    let name = &one.name[..one.name.find(" &").unwrap_or(one.name.len())];
     out.push_str(name);
     for (index, operand) in one.operands.iter().enumerate() {
         out.push_str(if index == 0 { " " } else { ", " });
@@ -295,5 +338,6 @@ fn instruction(
     if one.name.starts_with("RET.REL") {
         let _ = write!(out, " `(\"{}\")", kernel.declaration.name);
     }
-    let _ = writeln!(out, " {residue} ;");
+    out.push_str(&one.name[name.len()..]);
+    out
 }

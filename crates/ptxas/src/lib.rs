@@ -3,7 +3,7 @@
 //! ```text
 //! Checked<Module> ──layout──▶ places ──select──▶ Code over virtual registers ──optimise, allocate──▶ hardware registers
 //!                                                                                             │
-//!                                  cubin ◀──cuasm── text ◀──emit── schedule: control codes ◀──┘
+//!                            cubin ◀──cuasm── instructions ◀──emit── schedule: control codes ◀──┘
 //! ```
 //!
 //! At the lowest [`Level`] each instruction waits for the one before it. What is not compiled is refused by name, at its place in the
@@ -16,6 +16,7 @@ pub mod codes;
 mod emit;
 mod file;
 pub mod layout;
+mod opcode;
 mod optimise;
 mod products;
 mod registers;
@@ -31,7 +32,6 @@ pub use debug_info::Origin;
 use debug_info::machine_code::{self, LineSection, MachineCode};
 use ptx::diagnostic::Diagnostic;
 use ptx::module::{Checked, FuncId, FunctionKind, Linkage, Module};
-use ptx::source::Source;
 use ptx::types::StateSpace;
 pub use schedule::Level;
 pub use spill::Traffic;
@@ -41,7 +41,7 @@ pub use spill::Traffic;
 pub struct Compiled {
     /// The cubin.
     pub cubin: Vec<u8>,
-    /// The same as cuasm.
+    /// The same as cuasm, if it was asked for.
     pub text: String,
     /// What is known of each kernel.
     pub kernels: Vec<Usage>,
@@ -62,20 +62,20 @@ pub struct Usage {
     pub spilled: Traffic,
     /// Bytes of shared memory.
     pub shared: u64,
-    /// What each of its instructions is for.
+    /// Its instructions, but for the branch behind their end.
     pub instructions: Vec<Made>,
 }
 
 /// A machine instruction, and what it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {
-    /// The control code and the instruction, as cuasm.
+    /// The control code and the instruction, as cuasm; nothing unless text was asked for.
     pub text: String,
     /// The PTX instruction; none, if it is for the kernel as a whole.
     pub origin: Option<Origin>,
     /// It moves a register to the frame or back, as there are too few.
     pub spills: bool,
-    /// How many general registers have a value there that is still needed.
+    /// How many general registers have a value there that is still needed; known where text was asked for.
     pub registers: u32,
 }
 
@@ -90,6 +90,8 @@ pub struct Options {
     pub lines: bool,
     /// The cubin is one that a linker takes, if nothing in the module keeps it from that.
     pub relocatable: bool,
+    /// The code is wanted as text, too.
+    pub text: bool,
 }
 
 impl From<Level> for Options {
@@ -140,47 +142,34 @@ pub fn compile_entries(
         return Err(errors);
     }
     let mut labels = 0;
-    let mut code = String::new();
-    let mut usages = Vec::new();
-    for kernel in &kernels {
-        let begin = code.len();
-        emit::kernel(kernel, options.level, &mut labels, &mut code);
-        usages.push(usage(kernel, &code[begin..]));
-    }
-    let mut text = String::from("\t.target\tsm_90\n");
+    let mut out = emit::Out { text: options.text.then(String::new), ..emit::Out::default() };
+    out.directives("\t.target\tsm_90\n");
     if options.relocatable {
-        text.push_str("\t.elftype\t@\"ET_REL\"\n");
+        out.directives("\t.elftype\t@\"ET_REL\"\n");
     }
+    let mut usages = Vec::new();
     // In front of the notes, which are the first kernel's, nvlink and cuobjdump take no variables, and cuobjdump no lines.
-    text += &code;
+    for kernel in &kernels {
+        let instructions = emit::kernel(kernel, options.level, &mut labels, &mut out);
+        usages.push(usage(kernel, instructions));
+    }
+    let mut more = String::new();
     if let Some(first) = kernels.first() {
-        emit::variables(module, &first.layout, options.relocatable, &mut text);
+        emit::variables(module, &first.layout, options.relocatable, &mut more);
     }
     if options.lines {
-        emit::lines(module, &line_sections(module, &usages), &mut text);
+        emit::lines(module, &line_sections(module, &usages), &mut more);
     }
-    let assembled =
-        cuasm::assemble_with(&Source::new("kernels.cuasm", text.as_str()), cuasm::Options { hazards: true });
-    let wrong = |diagnostics: Vec<Diagnostic>| {
-        let line = |diagnostic: &Diagnostic| {
-            let (before, after) = text.split_at(diagnostic.span.start as usize);
-            let line = [before.rsplit('\n').next(), after.split('\n').next()];
-            line.into_iter().flatten().collect::<String>()
+    out.directives(&more);
+    let emit::Out { program, text } = out;
+    let cubin = program.assemble(cuasm::Options { hazards: true }).map_err(|wrong| {
+        let of = |wrong: cuasm::Wrong| {
+            let text = format!("what was selected cannot be assembled: {} (`{}`)", wrong.message, wrong.line);
+            Diagnostic::error(codes::INTERNAL, Default::default(), text)
         };
-        let of = |diagnostic: &Diagnostic| {
-            format!("what was selected cannot be assembled: {} (`{}`)", diagnostic.message, line(diagnostic))
-        };
-        diagnostics
-            .iter()
-            .map(|d| Diagnostic::error(codes::INTERNAL, Default::default(), of(d)))
-            .collect::<Vec<_>>()
-    };
-    let assembled = match assembled {
-        Ok(assembled) if assembled.warnings.is_empty() => assembled,
-        Ok(assembled) => return Err(wrong(assembled.warnings)),
-        Err(diagnostics) => return Err(wrong(diagnostics)),
-    };
-    Ok(Compiled { cubin: assembled.bytes, text, kernels: usages })
+        wrong.into_iter().map(of).collect::<Vec<_>>()
+    })?;
+    Ok(Compiled { cubin, text: text.unwrap_or_default(), kernels: usages })
 }
 
 /// What of a module cannot be linked: functions that others may call, as calls are inlined here; constants and shared variables, as the
@@ -218,8 +207,8 @@ fn line_sections(module: &Module, kernels: &[Usage]) -> Vec<LineSection> {
     machine_code::sections(module, &code.collect::<Vec<_>>())
 }
 
-/// What is known of a kernel that has become `text`.
-fn usage(kernel: &emit::Kernel<'_>, text: &str) -> Usage {
+/// What is known of a kernel that has become instructions.
+fn usage(kernel: &emit::Kernel<'_>, instructions: Vec<Made>) -> Usage {
     let operands = kernel.code.lines.iter().flat_map(|line| match line {
         code::Line::Instruction(one) => one.operands.as_slice(),
         code::Line::Label(_) => &[],
@@ -232,18 +221,6 @@ fn usage(kernel: &emit::Kernel<'_>, text: &str) -> Usage {
     // A call names registers of the hardware.
     let least =
         if kernel.code.externs().next().is_some() { registers::LEAST - registers::RESERVED } else { 2 };
-    let in_use = allocate::in_use(&kernel.code);
-    let lines = kernel.code.lines.iter().zip(in_use).filter_map(|(line, registers)| match line {
-        code::Line::Instruction(one) => Some((one, registers)),
-        code::Line::Label(_) => None,
-    });
-    let made =
-        lines.zip(text.lines().filter(|line| line.starts_with('['))).map(|((one, registers), text)| Made {
-            text: text.to_owned(),
-            origin: one.origin,
-            spills: one.spills,
-            registers,
-        });
     Usage {
         id: kernel.id,
         name: kernel.declaration.name.clone(),
@@ -251,7 +228,7 @@ fn usage(kernel: &emit::Kernel<'_>, text: &str) -> Usage {
         frame: kernel.local,
         spilled: kernel.spilled,
         shared: kernel.layout.shared_bytes,
-        instructions: made.collect(),
+        instructions,
     }
 }
 

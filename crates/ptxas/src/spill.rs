@@ -4,8 +4,9 @@
 //!
 //! A value that has just been loaded or stored is read again from its register for a few lines ([`NEAR`]), within a block.
 
-use crate::allocate::{Range, is_branch, is_call, ranges};
+use crate::allocate::{Range, ranges};
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg, alignment};
+use crate::opcode::Kind;
 use debug_info::Origin;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use smol_str::format_smolstr;
@@ -84,7 +85,7 @@ fn fixed(code: &Code) -> HashSet<Reg> {
     for line in &code.lines {
         let Line::Instruction(one) = line else { continue };
         meeting |= one.name.starts_with("WARPSYNC.COLLECTIVE");
-        let head = one.name.split('.').next().unwrap_or_default();
+        let head = one.name.head();
         if meeting || head.ends_with("MMA") {
             fixed.extend(one.operands.iter().filter_map(Operand::register).map(|(reg, ..)| reg));
         }
@@ -102,7 +103,7 @@ fn depths(code: &Code) -> Vec<i32> {
             Line::Label(label) => {
                 placed.insert(*label, at);
             }
-            Line::Instruction(one) if is_branch(&one.name) => {
+            Line::Instruction(one) if one.name.kind() == Kind::Branch => {
                 if let Some(Operand::Target(label)) = one.operands.last()
                     && let Some(&head) = placed.get(label)
                 {
@@ -285,7 +286,8 @@ impl Spill<'_> {
                 operand.rename(*to);
             }
         }
-        let (guard, origin, ends) = (one.guard, one.origin, is_branch(&one.name) || is_call(&one.name));
+        let (guard, origin, ends) =
+            (one.guard, one.origin, matches!(one.name.kind(), Kind::Branch | Kind::Call));
         self.lines.push(Line::Instruction(one));
         for piece in writes {
             let (reg, part, width) = piece;
@@ -338,7 +340,7 @@ impl Spill<'_> {
                 let from = self.place(reg, part + first);
                 let line = Instruction {
                     guard: None,
-                    name: format_smolstr!("LDL{}", size(count)),
+                    name: format_smolstr!("LDL{}", size(count)).into(),
                     operands: vec![Operand::row(to, first, count), from],
                     written: 1,
                     origin,
@@ -358,7 +360,7 @@ impl Spill<'_> {
             let to = self.place(reg, part + first);
             let line = Instruction {
                 guard,
-                name: format_smolstr!("STL{}", size(count)),
+                name: format_smolstr!("STL{}", size(count)).into(),
                 operands: vec![to, Operand::row(from, first, count)],
                 written: 0,
                 origin,

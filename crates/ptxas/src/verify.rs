@@ -1,8 +1,9 @@
 //! Whether an allocation keeps every value until it is read, found the other way round than the allocator does it: forwards, by
 //! what each hardware register holds.
 
-use crate::allocate::{Allocation, blocks, is_call, operand_units};
+use crate::allocate::{Allocation, blocks, operand_units};
 use crate::code::{Class, Code, Line, Operand, Reg};
+use crate::opcode::Kind;
 
 /// What a hardware register may hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,7 +57,7 @@ pub(crate) fn clashes(code: &Code, allocation: &Allocation) -> Vec<usize> {
                     found.push(at);
                 }
             }
-            if is_call(&one.name) {
+            if one.name.kind() == Kind::Call {
                 // What the callee does with registers is its own affair.
                 state = [Holds { part: None, mixed: true }; PLACES];
             }

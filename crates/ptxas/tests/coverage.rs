@@ -40,7 +40,10 @@ fn what_is_refused_is_listed() {
             continue;
         }
         total += 1;
-        let at = |level| ptxas::compile_entries(&module, level, |_| true);
+        let at = |level| {
+            let options = ptxas::Options { level, text: keep.is_some(), ..ptxas::Options::default() };
+            ptxas::compile_entries(&module, options, |_| true)
+        };
         match at(Level::Serial) {
             Ok(done) => {
                 compiled += 1;
@@ -119,7 +122,8 @@ fn kernel(instruction: &str) -> String {
 
 fn compile(text: &str) -> Result<ptxas::Compiled, Vec<ptx::diagnostic::Diagnostic>> {
     let compiled = ptx::compile(&Source::new("k.ptx", text));
-    ptxas::compile(&compiled.module.expect("PTX without errors"))
+    let options = ptxas::Options { text: true, ..ptxas::Options::default() };
+    ptxas::compile_entries(&compiled.module.expect("PTX without errors"), options, |_| true)
 }
 
 #[test]
@@ -166,7 +170,7 @@ fn what_is_too_much_is_spilled() {
     let with = |max_registers, level| {
         let done = ptxas::compile_entries(
             &module,
-            ptxas::Options { level, max_registers, lines: false, relocatable: false },
+            ptxas::Options { level, max_registers, ..ptxas::Options::default() },
             |name| name == "many",
         );
         done.expect("a cubin").kernels.pop().expect("a kernel")
@@ -184,12 +188,8 @@ fn what_is_too_much_is_spilled() {
     let bound = |bounds: &str| {
         let text = text.replacen("(.param .u64 d)", &format!("(.param .u64 d) {bounds}"), 1);
         let module = ptx::compile(&Source::new("k.ptx", text.as_str())).module.expect("PTX without errors");
-        let options = ptxas::Options {
-            level: Level::Serial,
-            max_registers: Some(48),
-            lines: false,
-            relocatable: false,
-        };
+        let options =
+            ptxas::Options { level: Level::Serial, max_registers: Some(48), ..ptxas::Options::default() };
         let done = ptxas::compile_entries(&module, options, |name| name == "many");
         done.expect("a cubin").kernels[0].registers
     };

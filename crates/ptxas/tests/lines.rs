@@ -9,7 +9,7 @@ const SQUARES: &str = include_str!("lines/squares.ptx");
 
 fn compiled(text: &str, level: Level, max_registers: Option<u32>) -> Compiled {
     let module = ptx::compile(&Source::new("test.ptx", text)).module.expect("it is right");
-    let options = Options { level, max_registers, lines: true, relocatable: false };
+    let options = Options { level, max_registers, lines: true, text: true, ..Options::default() };
     ptxas::compile_entries(&module, options, |_| true).expect("it is compiled")
 }
 

@@ -83,6 +83,7 @@ impl Bits {
     }
 
     /// The bits as a mask over the word.
+    #[inline]
     pub fn mask(&self) -> u128 {
         self.runs().iter().fold(0, |mask, &(low, len)| mask | ones(u32::from(len)) << low)
     }
@@ -114,8 +115,15 @@ impl Bits {
     }
 
     /// The word with this value in the field.
+    #[inline]
     pub fn put(&self, word: u128, value: u64) -> u128 {
-        let mut word = word & !self.mask();
+        word & !self.mask() | self.spread(value)
+    }
+
+    /// The value in its places, and nothing elsewhere.
+    #[inline]
+    pub fn spread(&self, value: u64) -> u128 {
+        let mut word = 0;
         let mut at = 0;
         for &(low, len) in self.runs() {
             word |= u128::from(value >> at & ones64(len)) << low;

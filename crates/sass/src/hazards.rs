@@ -14,10 +14,12 @@
 //! - Of two instructions with opposite guards a thread carries out one.
 
 use crate::effects::{Effects, Register, Registers};
-use crate::latency::{Class, Consumer, Latencies};
+use crate::latency::{Class, Consumer, Facts, Latencies};
 use crate::pending::{Access, Guard, Pending};
 pub use crate::pending::{BOARDS, State};
 use crate::{Control, Flow, Instruction, Name, Operand};
+use rustc_hash::FxHashMap as HashMap;
+use smallvec::SmallVec;
 
 /// A broken dependence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,9 +45,9 @@ pub struct Issue {
     /// How much later it reads the upper half of an addend.
     late: u32,
     /// The scoreboards that it waits for, and how many instructions may still hold each.
-    waits: Vec<(usize, usize)>,
+    waits: SmallVec<[(usize, usize); 2]>,
     /// The registers that it takes through the places for kept operands, and whether it keeps them.
-    slots: Vec<(usize, Register, bool)>,
+    slots: SmallVec<[(usize, Register, bool); 4]>,
     /// Whether control may go elsewhere, or lanes wait for one another.
     turns: bool,
     /// Whether its result may go without a scoreboard.
@@ -60,20 +62,53 @@ pub struct Issue {
     kept: Registers,
 }
 
+/// What a table says of the mnemonics of some code. They are few, and each is asked for only once.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    latencies: &'a Latencies,
+    known: HashMap<String, Facts>,
+    spelled: String,
+}
+
+impl<'a> Reader<'a> {
+    /// Of which nothing has been asked yet.
+    pub fn new(latencies: &'a Latencies) -> Self {
+        Self { latencies, known: HashMap::default(), spelled: String::new() }
+    }
+
+    fn facts(&mut self, instruction: &Instruction) -> Facts {
+        self.spelled.clear();
+        instruction.spell(&mut self.spelled);
+        if let Some(&facts) = self.known.get(self.spelled.as_str()) {
+            return facts;
+        }
+        let facts = self.latencies.facts(&self.spelled);
+        self.known.insert(self.spelled.clone(), facts);
+        facts
+    }
+
+    /// What there is to know of an instruction at this offset.
+    pub fn issue(&mut self, instruction: &Instruction, offset: u64) -> Issue {
+        Issue::with(instruction, offset, self.facts(instruction))
+    }
+}
+
 impl Issue {
     /// What there is to know of an instruction at this offset.
     pub fn of(instruction: &Instruction, offset: u64, latencies: &Latencies) -> Self {
-        let spelled = instruction.spelled();
-        let head = spelled.as_str();
-        let operands: Vec<Operand> = instruction.operands().collect();
+        Reader::new(latencies).issue(instruction, offset)
+    }
+
+    fn with(instruction: &Instruction, offset: u64, facts: Facts) -> Self {
+        let operands: SmallVec<[Operand; 8]> = instruction.operands().collect();
         let control = instruction.control();
-        let class = latencies.class(head);
+        let class = facts.class;
         let unit = match class {
             Some(Class::Variable(unit)) => Some(unit),
             Some(Class::Fixed(_)) | None => None,
         };
         let masked = (0..BOARDS).filter(|board| control.wait_mask >> board & 1 == 1);
-        let mut waits: Vec<(usize, usize)> = masked.map(|board| (board, 0)).collect();
+        let mut waits: SmallVec<[(usize, usize); 2]> = masked.map(|board| (board, 0)).collect();
         if instruction.flow() == Flow::Wait {
             let mut text = String::new();
             instruction.print(offset, &mut text);
@@ -82,16 +117,15 @@ impl Issue {
                 Name::Scoreboard(board) => Some((usize::from(board), left.unwrap_or(0))),
                 _ => None,
             }));
-            waits.retain(|&(board, _)| board < BOARDS);
+            waits.retain(|it| it.0 < BOARDS);
         }
         let slots = operands.iter().filter_map(|operand| {
             Some((usize::from(operand.slot?), Register::named(operand.name)?, operand.reused))
         });
         let slots = slots.filter(|&(_, register, _)| matches!(register, Register::Vector(_))).collect();
-        let turns = instruction.flow() != Flow::Next && instruction.flow() != Flow::Wait
-            || ["BSYNC", "CALL", "WARPSYNC"].contains(&head.split('.').next().unwrap_or(head));
+        let turns = instruction.flow() != Flow::Next && instruction.flow() != Flow::Wait || facts.turns;
         let halves = operands.iter().filter(|it| it.access != crate::Access::Read && it.count == 2);
-        let upper = if latencies.has_late_half(head) {
+        let upper = if facts.has_late_half {
             halves.flat_map(|it| it.names().skip(1)).filter_map(Register::named).collect()
         } else {
             Registers::default()
@@ -102,13 +136,13 @@ impl Issue {
             class,
             control,
             access: Access { offset, guard: guard(instruction), unit, ends },
-            late: latencies.late(head),
+            late: facts.late,
             waits,
             slots,
             turns,
-            lenient: latencies.may_be_unguarded(head),
-            asks: latencies.asks(head),
-            takes: latencies.takes(head),
+            lenient: facts.may_be_unguarded,
+            asks: facts.asks,
+            takes: facts.takes,
             upper,
             kept: Effects::reused(&operands),
         }
@@ -181,7 +215,7 @@ impl Issue {
     fn reads(&self, state: &State, latencies: &Latencies, report: &mut impl FnMut(Hazard)) {
         for register in self.effects.reads.iter() {
             let (consumer, late) = (self.consumer(register), self.late(register));
-            if let Some(pending) = state.results.get(&register)
+            if let Some(pending) = state.results.get(register)
                 && let Some(cycles) = latencies.cycles(pending.class, consumer)
                 && pending.age + late < cycles
             {
@@ -195,13 +229,13 @@ impl Issue {
                 });
             }
             for (board, writes) in state.writes.iter().enumerate() {
-                if let Some(&other) = writes.get(&register) {
+                if let Some(other) = writes.get(register) {
                     self.say(other, report, || {
                         format!("{register} is read without waiting for scoreboard {board}, which guards it")
                     });
                 }
             }
-            if let Some(&other) = state.unguarded.get(&register) {
+            if let Some(other) = state.unguarded.get(register) {
                 self.say(other, report, || {
                     format!("{register} is read, but the instruction that writes it sets no scoreboard")
                 });
@@ -212,7 +246,7 @@ impl Issue {
     fn writes(&self, state: &State, report: &mut impl FnMut(Hazard)) {
         for register in self.effects.writes.iter() {
             for board in 0..BOARDS {
-                if let Some(&other) = state.writes[board].get(&register)
+                if let Some(other) = state.writes[board].get(register)
                     && !self.access.in_order_with(other)
                 {
                     self.say(other, report, || {
@@ -221,7 +255,7 @@ impl Issue {
                         )
                     });
                 }
-                if let Some(&other) = state.reads[board].get(&register)
+                if let Some(other) = state.reads[board].get(register)
                     && !self.access.queued_with(other)
                 {
                     self.say(other, report, || {
@@ -245,7 +279,7 @@ impl Issue {
             Some(board) => {
                 state.writes[board].extend(accesses);
                 let State { writes, unguarded, .. } = state;
-                unguarded.retain(|&register, earlier| {
+                unguarded.retain(|register, earlier| {
                     let ends_before = earlier.in_order_with(*access);
                     if ends_before {
                         writes[board].insert(register, *earlier);

@@ -61,11 +61,9 @@ impl Instruction {
         self.arch.table().print(self.form, self.word, address, out, target);
     }
 
-    /// Its mnemonic with modifiers, as in `IMAD.WIDE.U32`.
-    pub(crate) fn spelled(&self) -> String {
-        let mut head = String::new();
-        self.arch.table().print_head(self.form, self.word, &mut head);
-        head
+    /// Appends its mnemonic with modifiers, as in `IMAD.WIDE.U32`.
+    pub(crate) fn spell(&self, out: &mut String) {
+        self.arch.table().print_head(self.form, self.word, out);
     }
 
     /// The bits in which the word differs from what the assembler makes of its text, the control code apart. Zero for

@@ -72,6 +72,27 @@ pub enum Consumer {
     Guard,
 }
 
+/// What a table says of a mnemonic with its modifiers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    pub(crate) class: Option<Class>,
+    /// How many cycles later than its other operands it reads the upper half of its addend.
+    pub(crate) late: u32,
+    /// Cycles to a result of variable latency, at least.
+    pub(crate) takes: u32,
+    /// The upper half of a result is there later than the lower one.
+    pub(crate) has_late_half: bool,
+    /// A predicate among its operands is read as a guard is.
+    pub(crate) asks: bool,
+    /// A result without a scoreboard is no mistake.
+    pub(crate) may_be_unguarded: bool,
+    /// Lanes wait for one another there, or control goes elsewhere and comes back.
+    pub(crate) turns: bool,
+}
+
+/// Where lanes wait for one another, or control goes elsewhere and comes back.
+const TURNS: [&str; 3] = ["BSYNC", "CALL", "WARPSYNC"];
+
 /// The table of a device; none if nothing has been measured on it.
 pub fn table(sm: u32) -> Option<&'static Latencies> {
     static SM_90: std::sync::OnceLock<Latencies> = std::sync::OnceLock::new();
@@ -148,24 +169,18 @@ impl Latencies {
         find(&self.classes, head)
     }
 
-    /// Whether the upper half of a result is there later than the lower one.
-    pub(crate) fn has_late_half(&self, head: &str) -> bool {
-        self.upper.iter().any(|name| head.starts_with(name))
-    }
-
-    /// Whether a predicate among its operands is read as a guard is.
-    pub(crate) fn asks(&self, head: &str) -> bool {
-        self.asks.contains(&head.split('.').next().unwrap_or(head))
-    }
-
-    /// Whether a result without a scoreboard is no mistake.
-    pub(crate) fn may_be_unguarded(&self, head: &str) -> bool {
-        self.unguarded.contains(&head.split('.').next().unwrap_or(head))
-    }
-
-    /// Cycles from the issue of an instruction of variable latency to its result, as few as there can be.
-    pub(crate) fn takes(&self, head: &str) -> u32 {
-        find(&self.takes, head).unwrap_or(0)
+    /// All that is said of an instruction, by its name with modifiers.
+    pub(crate) fn facts(&self, head: &str) -> Facts {
+        let mnemonic = head.split('.').next().unwrap_or(head);
+        Facts {
+            class: self.class(head),
+            late: self.late(head),
+            takes: find(&self.takes, head).unwrap_or(0),
+            has_late_half: self.upper.iter().any(|name| head.starts_with(name)),
+            asks: self.asks.contains(&mnemonic),
+            may_be_unguarded: self.unguarded.contains(&mnemonic),
+            turns: TURNS.contains(&mnemonic),
+        }
     }
 
     /// How many cycles later than its other operands an instruction reads the upper half of its addend.

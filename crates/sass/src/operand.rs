@@ -12,6 +12,9 @@ pub use sass_table::roles::Flow;
 /// Places for operands that are kept for the next instruction.
 pub const SLOTS: u8 = 4;
 
+/// The first of their flags in the word.
+const REUSE: u32 = 122;
+
 /// What an operand names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Name {
@@ -87,7 +90,8 @@ impl Instruction {
     /// Whose flag a lookup reads: what it says if one flag is set alone.
     fn slot(&self, flag: Lookup) -> Option<u8> {
         let numbers = self.arch.table().vocabulary.numbers;
-        (0..SLOTS).find(|&slot| {
+        let read = flag.bits.mask() >> REUSE;
+        (0..SLOTS).filter(|slot| read >> slot & 1 == 1).find(|&slot| {
             let alone = Control { reuse: 1 << slot, yield_flag: false, ..Control::default() };
             flag.of(numbers, alone.put(self.word)) == 1
         })

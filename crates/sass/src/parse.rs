@@ -136,6 +136,9 @@ pub(crate) fn without_residue(
         for &at in forms {
             let at = u32::from(at);
             let form = &table.forms[at as usize];
+            if exact && !Rest::of(table, form).stands_in(&text.as_bytes()[start..]) {
+                continue;
+            }
             matcher.rest = form.rest;
             let word = Control { reuse: 0, ..control }.put(form.value);
             let known = form.mask | control::MASK & !REUSE;
@@ -226,6 +229,29 @@ impl<'a> Rest<'a> {
         Some((&self.table.vocabulary.pieces[usize::from(piece)], Rest { numbers, ..self }))
     }
 
+    /// Whether what is the same in all words stands in a text, one behind the other: else none of them is spelled so. Blanks may be
+    /// left out.
+    fn stands_in(self, mut text: &[u8]) -> bool {
+        let vocabulary = &self.table.vocabulary;
+        self.numbers.iter().all(|&number| match vocabulary.pieces[usize::from(number)] {
+            Piece::Text(string) => {
+                let words = vocabulary.strings.of(string).as_bytes().split(|&byte| byte == b' ');
+                words.filter(|word| !word.is_empty()).all(|word| match find(text, word) {
+                    Some(at) => {
+                        text = &text[at + word.len()..];
+                        true
+                    }
+                    None => false,
+                })
+            }
+            Piece::Set(_)
+            | Piece::Hex { .. }
+            | Piece::Relative { .. }
+            | Piece::Float { .. }
+            | Piece::Memory(_) => true,
+        })
+    }
+
     /// The bits of the word that they show.
     fn mask(self) -> u128 {
         let vocabulary = &self.table.vocabulary;
@@ -235,11 +261,24 @@ impl<'a> Rest<'a> {
     }
 }
 
+/// Where a word, which is not empty, first stands in a text.
+fn find(text: &[u8], word: &[u8]) -> Option<usize> {
+    let (&first, rest) = word.split_first()?;
+    let mut from = 0;
+    loop {
+        let at = from + text[from..].iter().position(|&byte| byte == first)?;
+        if text[at + 1..].starts_with(rest) {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+}
+
 /// The field set to the value, unless settled bits say otherwise.
 fn settle(bits: &Bits, value: u64, (word, known): State) -> Option<State> {
     let mask = bits.mask();
-    let with = bits.put(word, value);
-    ((word ^ with) & known & mask == 0).then_some((with, known | mask))
+    let field = bits.spread(value);
+    ((word ^ field) & known & mask == 0).then_some((word & !mask | field, known | mask))
 }
 
 impl Matcher<'_> {
@@ -482,7 +521,12 @@ impl Matcher<'_> {
                 }
             }
         }
-        matches.sort_by_key(|&(end, code)| (std::cmp::Reverse(end), rank(code)));
+        // Shortest first, and seldom two of one length: turned round they are nearly always in order.
+        matches.reverse();
+        let order = |&(end, code): &(usize, u64)| (std::cmp::Reverse(end), rank(code));
+        if matches.windows(2).any(|pair| pair[0].0 <= pair[1].0) {
+            matches.sort_by_key(order);
+        }
         matches
     }
 }

@@ -2,8 +2,6 @@
 
 use crate::effects::{Register, Registers};
 use crate::latency::{Class, Unit};
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 /// Scoreboards.
 pub const BOARDS: usize = 6;
@@ -76,32 +74,79 @@ pub(crate) struct Pending {
     pub(crate) access: Access,
 }
 
-/// Puts what is new at a register, or joins it with what is there. Whether that changed anything.
-fn merge<T: Copy + PartialEq>(
-    own: &mut BTreeMap<Register, T>,
-    register: Register,
-    new: T,
-    join: impl FnOnce(&mut T),
-) -> bool {
-    match own.entry(register) {
-        Entry::Vacant(place) => {
-            place.insert(new);
-            true
-        }
-        Entry::Occupied(mut place) => {
-            let before = *place.get();
-            join(place.get_mut());
-            *place.get() != before
-        }
+/// What is known of registers, in their order: seldom of more than a few.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Known<T>(Vec<(Register, T)>);
+
+impl<T> Default for Known<T> {
+    fn default() -> Self {
+        Self(Vec::new())
     }
 }
 
-type Accesses = BTreeMap<Register, Access>;
+impl<T: Copy + PartialEq> Known<T> {
+    fn place(&self, register: Register) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&register, |it| it.0)
+    }
+
+    pub(crate) fn get(&self, register: Register) -> Option<T> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.place(register).ok().map(|at| self.0[at].1)
+    }
+
+    pub(crate) fn insert(&mut self, register: Register, what: T) {
+        match self.place(register) {
+            Ok(at) => self.0[at].1 = what,
+            Err(at) => self.0.insert(at, (register, what)),
+        }
+    }
+
+    fn remove(&mut self, register: Register) {
+        if let Ok(at) = self.place(register) {
+            self.0.remove(at);
+        }
+    }
+
+    pub(crate) fn extend(&mut self, more: impl Iterator<Item = (Register, T)>) {
+        more.for_each(|(register, what)| self.insert(register, what));
+    }
+
+    pub(crate) fn retain(&mut self, mut keeps: impl FnMut(Register, &mut T) -> bool) {
+        self.0.retain_mut(|(register, what)| keeps(*register, what));
+    }
+
+    fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.0.iter_mut().map(|it| &mut it.1)
+    }
+
+    /// Takes in what is known on another path. Whether that changed anything.
+    fn merge(&mut self, others: &Self, join: impl Fn(&mut T, T)) -> bool {
+        let mut changed = false;
+        for &(register, new) in &others.0 {
+            match self.place(register) {
+                Err(at) => {
+                    self.0.insert(at, (register, new));
+                    changed = true;
+                }
+                Ok(at) => {
+                    let before = self.0[at].1;
+                    join(&mut self.0[at].1, new);
+                    changed |= self.0[at].1 != before;
+                }
+            }
+        }
+        changed
+    }
+}
+
+type Accesses = Known<Access>;
 
 /// What is under way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    pub(crate) results: BTreeMap<Register, Pending>,
+    pub(crate) results: Known<Pending>,
     /// For each scoreboard registers that will be written, and who writes them.
     pub(crate) writes: [Accesses; BOARDS],
     /// For each scoreboard registers that will be read.
@@ -114,21 +159,16 @@ pub struct State {
 impl State {
     /// Adds what is under way on another path. Whether that changed anything.
     pub fn join(&mut self, other: &Self) -> bool {
-        let mut changed = false;
-        for (&register, &pending) in &other.results {
-            changed |= merge(&mut self.results, register, pending, |kept| {
-                if pending.age < kept.age {
-                    (kept.age, kept.class) = (pending.age, pending.class);
-                }
-                kept.access.join(pending.access);
-            });
-        }
+        let mut changed = self.results.merge(&other.results, |kept, pending| {
+            if pending.age < kept.age {
+                (kept.age, kept.class) = (pending.age, pending.class);
+            }
+            kept.access.join(pending.access);
+        });
         let own = self.writes.iter_mut().chain(&mut self.reads).chain([&mut self.unguarded]);
         let others = other.writes.iter().chain(&other.reads).chain([&other.unguarded]);
         for (own, others) in own.zip(others) {
-            for (&register, &access) in others {
-                changed |= merge(own, register, access, |kept| kept.join(access));
-            }
+            changed |= own.merge(others, Access::join);
         }
         changed
     }
@@ -136,8 +176,8 @@ impl State {
     /// Waits for scoreboards. Who has written its results has read its operands.
     pub(crate) fn wait(&mut self, boards: impl Iterator<Item = usize>) {
         for board in boards {
-            self.writes[board].clear();
-            self.reads[board].clear();
+            self.writes[board].0.clear();
+            self.reads[board].0.clear();
             self.reads.iter_mut().for_each(|reads| reads.retain(|_, access| access.ends != Some(board)));
         }
     }
@@ -145,9 +185,11 @@ impl State {
     /// Puts a result of fixed latency on its way, and takes those off that it replaces.
     pub(crate) fn write(&mut self, writes: Registers, result: Option<Pending>) {
         for register in writes.iter() {
-            self.results.remove(&register);
-            self.unguarded.remove(&register);
-            self.results.extend(result.map(|pending| (register, pending)));
+            self.unguarded.remove(register);
+            match result {
+                Some(pending) => self.results.insert(register, pending),
+                None => self.results.remove(register),
+            }
             if matches!(register, Register::Predicate(_) | Register::UniformPredicate(_)) {
                 self.forget(register);
             }
@@ -157,7 +199,7 @@ impl State {
     /// A predicate gets another value.
     fn forget(&mut self, predicate: Register) {
         let sets = self.writes.iter_mut().chain(&mut self.reads).chain([&mut self.unguarded]);
-        let accesses = sets.flat_map(BTreeMap::values_mut);
+        let accesses = sets.flat_map(Known::values_mut);
         let pending = self.results.values_mut().map(|pending| &mut pending.access);
         for access in accesses.chain(pending) {
             access.guard = access.guard.filter(|guard| guard.register != predicate);

@@ -19,7 +19,7 @@ mod resources;
 mod verify;
 
 use crate::failure::{Exit, Failure};
-use crate::{input, terminal};
+use crate::{arena, input, terminal};
 use cubin::carrier::{self, Purpose};
 use cubin::fatbin::{self, Reach};
 use cubin::read::{CudaInfo, ToolInfo};
@@ -97,6 +97,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// Does what the words say.
 pub(crate) fn run(words: &[OsString]) -> Result<Exit, Failure> {
+    arena::begin();
     let refused = |fatal: Fatal, exit| {
         fatal.report();
         Failure::silent(exit)
@@ -217,6 +218,7 @@ fn machine_code(modules: &[Checked<Module>], target: Arch, options: &Options) ->
         max_registers: options.max_registers,
         relocatable: options.relocatable,
         lines: options.lines,
+        text: options.explain.is_some(),
     };
     let compiled = ptxas::compile_entries(module, how, |_| true).map_err(|diagnostics| {
         for diagnostic in &diagnostics {

@@ -3,41 +3,45 @@
 //!
 //! Only what is certain is refused: operands of which the table says that they are aligned.
 
-use crate::isa::Isa;
 use sass::{Instruction, Name, Operand};
 
 /// Bytes of a register.
 const REGISTER: u32 = 4;
 
 /// What is wrong with an instruction: the byte of its text, and why.
-pub(super) fn misaligned(isa: Isa, text: &str, word: u128, at: u64) -> Option<(usize, String)> {
-    if isa.target(word, at).is_some_and(|target| !target.is_multiple_of(16)) {
+pub(super) fn misaligned(instruction: &Instruction, text: &str, at: u64) -> Option<(usize, String)> {
+    if instruction.target(at).is_some_and(|target| !target.is_multiple_of(16)) {
         let place = text.rfind("0x").unwrap_or(0);
         return Some((place, "no instruction stands at this address: it is no multiple of 16".to_owned()));
     }
-    isa.decode(word)?.operands().find_map(|operand| {
-        let (number, unit, what, spelled) = match operand.name {
+    instruction.operands().find_map(|operand| {
+        let (number, unit, what) = match operand.name {
             // The pair of an address is aligned, whatever instruction has it.
-            _ if !(operand.aligned || operand.bracketed && operand.count == 2 && pair(text, operand)) => {
-                return None;
+            _ if !(operand.aligned || operand.bracketed && operand.count == 2) => return None,
+            Name::Register(number) | Name::Uniform(number) => {
+                (u32::from(number), operand.count.into(), "register")
             }
-            Name::Register(number) => {
-                (u32::from(number), operand.count.into(), "register", format!("R{number}"))
-            }
-            Name::Uniform(number) => {
-                (u32::from(number), operand.count.into(), "register", format!("UR{number}"))
-            }
-            Name::Constant(bank) => {
-                let spelled = format!("c[{bank:#x}]");
-                let unit = u32::from(operand.count) * REGISTER;
-                (offset(text, &spelled)?, unit, "constant's offset", spelled)
-            }
+            Name::Constant(_) => (
+                offset(text, &spelled(operand.name)?)?,
+                u32::from(operand.count) * REGISTER,
+                "constant's offset",
+            ),
             _ => return None,
         };
-        let place = || find(text, &spelled).unwrap_or(0);
-        let wrong = unit > 0 && !number.is_multiple_of(unit);
-        wrong.then(|| (place(), format!("this {what} must be a multiple of {unit}")))
+        let wrong = unit > 0 && !number.is_multiple_of(unit) && (operand.aligned || pair(text, operand));
+        let place = || find(text, &spelled(operand.name)?);
+        wrong.then(|| (place().unwrap_or(0), format!("this {what} must be a multiple of {unit}")))
     })
+}
+
+/// How a register or a bank of constants is spelled.
+fn spelled(name: Name) -> Option<String> {
+    match name {
+        Name::Register(number) => Some(format!("R{number}")),
+        Name::Uniform(number) => Some(format!("UR{number}")),
+        Name::Constant(bank) => Some(format!("c[{bank:#x}]")),
+        _ => None,
+    }
 }
 
 /// Whether the text says that a register is a pair. One of a descriptor is too, but says nothing of it.
@@ -66,6 +70,7 @@ fn find(text: &str, name: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::Isa;
     use sass::{Control, NoSymbols};
 
     #[test]
@@ -84,8 +89,8 @@ mod tests {
             ("DADD R2, R4, c[0x0][0x214]", Some("c[")),
             ("FADD R3, R3, c[0x0][0x214]", None),
         ] {
-            let word = isa.parse(text, Control::default(), 0, &mut NoSymbols).expect(text);
-            let found = misaligned(isa, text, word, 0).map(|(at, _)| at);
+            let instruction = isa.parse(text, Control::default(), 0, &mut NoSymbols).expect(text);
+            let found = misaligned(&instruction, text, 0).map(|(at, _)| at);
             assert_eq!(found, wrong.and_then(|wrong| text.find(wrong)), "{text}");
         }
     }

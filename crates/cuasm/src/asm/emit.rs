@@ -87,13 +87,13 @@ fn section<'a>(
             }
             Body::Instruction(instruction) => {
                 let place = encode::Location { section: number, at, span: item.span };
-                let (word, relocations) = encode::encode(names, words, instruction, place, findings);
-                match names.draft.isa.and_then(|isa| isa.decode(word)) {
-                    Some(decoded) => counts.add(&decoded),
+                let encoded = encode::encode(names, words, instruction, place, findings);
+                match encoded.instruction {
+                    Some(found) => counts.add(&found),
                     None => counts.unknown |= instruction.raw.is_some(),
                 }
-                out.bytes.extend(word.to_le_bytes());
-                for found in relocations {
+                out.bytes.extend(encoded.word.to_le_bytes());
+                for found in encoded.relocations {
                     out.relocations.push(found);
                     out.spans.push(item.span);
                 }

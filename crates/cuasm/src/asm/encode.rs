@@ -18,14 +18,24 @@ pub(super) struct Location {
     pub(super) span: Span,
 }
 
-/// An instruction's word, and the relocations of it. After an error the word is zero.
+/// What an instruction became. After an error the word is zero.
+#[derive(Debug, Default)]
+pub(super) struct Encoded {
+    pub(super) word: u128,
+    /// What the word is, if it is known.
+    pub(super) instruction: Option<sass::Instruction>,
+    /// Relocations of it.
+    pub(super) relocations: Vec<Relocation>,
+}
+
+/// An instruction's word, and the relocations of it.
 pub(super) fn encode<'a>(
     names: &Names<'a>,
     words: &Words<'a>,
     instruction: &'a Instruction,
     place: Location,
     findings: &mut Findings,
-) -> (u128, Vec<Relocation>) {
+) -> Encoded {
     let section = &names.draft.sections[place.section];
     if !section.is_code() || !place.at.is_multiple_of(16) {
         let message = match section.is_code() {
@@ -33,11 +43,13 @@ pub(super) fn encode<'a>(
             false => "an instruction stands in a section of code, with the flag `x`",
         };
         findings.error(codes::MISPLACED, place.span, message);
-        return (0, Vec::new());
+        return Encoded::default();
     }
     let control = instruction.control.put(0);
     if let Some(word) = instruction.raw {
-        return (word | control, Vec::new());
+        let word = word | control;
+        let instruction = names.draft.isa.and_then(|isa| isa.decode(word));
+        return Encoded { word, instruction, relocations: Vec::new() };
     }
     let Some(isa) = names.draft.isa else {
         let message = format!("the instructions of sm_{} are not known", names.draft.sm);
@@ -45,22 +57,22 @@ pub(super) fn encode<'a>(
             Diagnostic::error(codes::TARGET, place.span, message)
                 .hint("words can stand as `.raw 0x...` where an instruction has 128 bits"),
         );
-        return (0, Vec::new());
+        return Encoded::default();
     };
     let (text, code) = (instruction.text.as_str(), instruction.control);
     let plain = instruction.holes.is_empty();
     let mut values = Values { names, instruction, place, relocations: Vec::new(), failed: false, findings };
     let mut parse = || isa.parse(text, code, place.at, &mut values);
     match if plain { words.get(isa, text, code, parse) } else { parse() } {
-        Ok(word) => {
+        Ok(found) => {
             let relocations = values.relocations;
-            if let Some((start, message)) = super::align::misaligned(isa, text, word, place.at) {
+            if let Some((start, message)) = super::align::misaligned(&found, text, place.at) {
                 let end = start + text[start..].find([',', ' ']).unwrap_or(text.len() - start);
                 let base = instruction.span.start;
                 let span = Span::new(base + start as u32, base + end as u32);
                 findings.error(codes::OPERAND, span, message);
             }
-            (word, relocations)
+            Encoded { word: found.word(), instruction: Some(found), relocations }
         }
         Err(error) => {
             let short = Control { stall: 1, ..code };
@@ -69,7 +81,7 @@ pub(super) fn encode<'a>(
             if stall {
                 let message = "a stall count above 11 needs `Y` in front of it";
                 findings.error(codes::CONTROL, instruction.control_span, message);
-                return (0, relocations);
+                return Encoded { relocations, ..Encoded::default() };
             }
             // A label without a value has been reported.
             if !failed {
@@ -82,7 +94,7 @@ pub(super) fn encode<'a>(
                 let code = if names_it { codes::INSTRUCTION } else { codes::OPERAND };
                 findings.error(code, span, error.message);
             }
-            (0, relocations)
+            Encoded { relocations, ..Encoded::default() }
         }
     }
 }

@@ -7,6 +7,8 @@
 //! | [`emit`] | bytes, and relocations |
 //! | [`tables`] | symbols, strings, references between sections, segments |
 //!
+//! A [`Program`] is a file whose code its writer has, so that it need not become text first.
+//!
 //! All go on after an error, so that one run finds all of them.
 
 mod align;
@@ -20,6 +22,7 @@ mod file;
 mod kernel;
 mod lint;
 mod payload;
+mod program;
 mod read;
 mod relocations;
 mod sizes;
@@ -27,7 +30,8 @@ mod symbols;
 mod tables;
 
 use crate::codes::{self, Findings};
-use crate::syntax;
+use crate::syntax::{self, Line};
+pub use program::{Program, Wrong};
 use ptx::diagnostic::{Diagnostic, Severity};
 use ptx::source::{Source, Span};
 
@@ -61,7 +65,8 @@ pub fn assemble(source: &Source) -> Result<Assembled, Vec<Diagnostic>> {
 /// As [`assemble`].
 pub fn assemble_with(source: &Source, options: Options) -> Result<Assembled, Vec<Diagnostic>> {
     let mut findings = Findings::default();
-    let bytes = build(source, options, &mut findings);
+    let lines = syntax::parse(source.text(), &mut findings);
+    let bytes = build(lines, options, &mut findings);
     let mut found = findings.list;
     found.sort_by_key(|diagnostic| diagnostic.span);
     let failed = found.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
@@ -71,8 +76,7 @@ pub fn assemble_with(source: &Source, options: Options) -> Result<Assembled, Vec
     }
 }
 
-fn build(source: &Source, options: Options, findings: &mut Findings) -> Option<Vec<u8>> {
-    let lines = syntax::parse(source.text(), findings);
+fn build(lines: Vec<Line>, options: Options, findings: &mut Findings) -> Option<Vec<u8>> {
     let mut draft = draft::Draft::default();
     file::begin(&mut draft, &lines);
     read::read(&mut draft, lines, findings);

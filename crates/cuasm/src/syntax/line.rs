@@ -22,6 +22,24 @@ pub(crate) fn parse(text: &str, findings: &mut Findings) -> Vec<Line> {
     lines
 }
 
+/// An instruction that stands at a place, without comments and without its semicolon; none if a label or relocation in it is none.
+pub(crate) fn instruction(
+    control: Control,
+    text: String,
+    base: usize,
+    findings: &mut Findings,
+) -> Option<Line> {
+    let span = Span::new(base as u32, (base + text.len()) as u32);
+    let mut instruction =
+        Instruction { control, control_span: span, text, span, holes: Vec::new(), raw: None };
+    // Nothing else begins an operand that only the assembler knows the value of.
+    if instruction.text.bytes().any(|byte| byte == b'`' || byte == b'(') {
+        let clean = instruction.text.clone();
+        LineParser { clean: &clean, base, findings }.holes(&mut instruction, 0)?;
+    }
+    Some(Line { statement: Statement::Instruction(Box::new(instruction)), span })
+}
+
 /// A line with spaces in the place of comments, so that places stay the same. A comment ends on its line.
 fn without_comments(line: &str) -> Cow<'_, str> {
     let bytes = line.as_bytes();

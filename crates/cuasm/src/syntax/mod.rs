@@ -7,7 +7,7 @@ mod expression;
 mod line;
 mod words;
 
-pub(crate) use line::parse;
+pub(crate) use line::{instruction, parse};
 pub(crate) use words::{quoted, text as string};
 
 use ptx::source::Span;

@@ -200,9 +200,7 @@ fn fits(code: &Code, flow: &Flow, branch: usize, region: &Region) -> bool {
         }
         Latency::Meeting => one.name == "YIELD" || one.name == "NOP",
         Latency::Uniform | Latency::Product | Latency::Products | Latency::Group => false,
-        Latency::Serial => {
-            ["CS2R", "BMSK"].contains(&one.name.split('.').next().unwrap_or_default()) && !cyclic
-        }
+        Latency::Serial => ["CS2R", "BMSK"].contains(&one.name.head()) && !cyclic,
     };
     let lines = region.blocks.iter().flat_map(|&block| code.lines[flow.blocks[block].lines.clone()].iter());
     let mut instructions = lines.filter_map(|line| match line {
@@ -256,7 +254,7 @@ fn is_alike(one: &Instruction) -> bool {
     let special = |it: &Operand| matches!(it, Operand::Text(text) if text.starts_with("SR_") && !UNIFORM.contains(&text.as_str()));
     match latency(one) {
         // Each lane has local memory of its own, which a generic address may lead to.
-        Latency::Variable { .. } if OWN.contains(&one.name.split('.').next().unwrap_or_default()) => false,
+        Latency::Variable { .. } if OWN.contains(&one.name.head()) => false,
         Latency::Variable { .. } => !one.operands.iter().any(special),
         Latency::Fixed(_) | Latency::Branch | Latency::Meeting => true,
         Latency::Uniform | Latency::Product | Latency::Products | Latency::Group | Latency::Serial => {

@@ -4,7 +4,8 @@
 use super::slots;
 use super::values::{Made, Number, Parts, Values};
 use crate::code::{Instruction, Operand};
-use smol_str::{SmolStr, format_smolstr};
+use crate::opcode::Name;
+use smol_str::format_smolstr;
 use std::rc::Rc;
 
 /// An offset in an address has 24 bits.
@@ -197,7 +198,7 @@ fn both(one: &mut Instruction, values: &Values<'_>) {
         }
         let Some(mut read) = again(made, 2, values) else { continue };
         read.push(other.clone());
-        one.name = format_smolstr!("{name}.{how}");
+        one.name = format_smolstr!("{name}.{how}").into();
         one.operands.truncate(2);
         one.operands.extend(read);
         return;
@@ -251,7 +252,7 @@ fn chosen(one: &mut Instruction, values: &Values<'_>) {
             compared.written == 1 && compared.read.get(2) == Some(&always) && compared.read.len() == 3;
         let name = comparison(&compared.name, *not == is).filter(|_| is_whole);
         if let (Some(name), Some(read)) = (name, again(compared, 2, values)) {
-            one.name = format_smolstr!("{name}.AND");
+            one.name = format_smolstr!("{name}.AND").into();
             one.operands.splice(2..4, read);
         }
         return;
@@ -278,7 +279,7 @@ fn lower_half(one: &Instruction, values: &Values<'_>) -> Option<(Number, Number)
 }
 
 /// A value of 64 bits as a product of 32-bit factors: `IMAD.WIDE`, and its two factors.
-fn product_of(pair: [Number; 2], values: &Values<'_>) -> Option<(SmolStr, Vec<Operand>)> {
+fn product_of(pair: [Number; 2], values: &Values<'_>) -> Option<(Name, Vec<Operand>)> {
     let [low, high] = pair;
     let halves = values.made(low).zip(values.made(high));
     if let Some(((made, 0), (other, 1))) = halves

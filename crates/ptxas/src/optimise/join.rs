@@ -109,7 +109,7 @@ impl Open {
 
 /// Whether what is in shared memory may be another behind an instruction.
 fn may_write(one: &Instruction) -> bool {
-    let store = ["STS", "ST"].contains(&one.name.split('.').next().unwrap_or_default());
+    let store = ["STS", "ST"].contains(&one.name.head());
     store || weight(one).is_none()
 }
 
@@ -124,7 +124,7 @@ fn write(code: &mut Code, rows: Vec<(Vec<Load>, u8)>) {
         let first = row.iter().map(|load| load.line).min().unwrap_or_default();
         if let Some(Line::Instruction(one)) = code.lines.get(first) {
             let mut all = one.clone();
-            all.name = format_smolstr!("LDS.{}", u32::from(width) * 32);
+            all.name = format_smolstr!("LDS.{}", u32::from(width) * 32).into();
             all.operands[0] = Operand::wide(wide, width);
             if let Operand::Address { offset, .. } = &mut all.operands[1] {
                 *offset = row[0].offset;

@@ -61,7 +61,7 @@ fn without_unread(
     is_read: impl Fn(&Operand) -> bool,
     upper: impl Fn(&Operand) -> bool,
 ) {
-    match one.name.split('.').next().unwrap_or_default() {
+    match one.name.head() {
         "IADD3" if one.written == 2 && !is_read(&one.operands[1]) => {
             one.operands.remove(1);
             one.written = 1;
@@ -97,7 +97,7 @@ fn without_unread(
         "ATOMG" if one.written == 2 && one.operands.len() == 4 && !is_read(&one.operands[1]) => {
             let mut parts = one.name.split('.').skip(2);
             if parts.next().is_some_and(|it| !["EXCH", "CAS"].contains(&it)) {
-                one.name = format_smolstr!("REDG{}", &one.name["ATOMG".len()..]);
+                one.name = format_smolstr!("REDG{}", &one.name["ATOMG".len()..]).into();
                 one.operands.drain(..2);
                 one.written = 0;
             }

@@ -159,7 +159,7 @@ fn cycles_of(one: &Instruction) -> Option<u32> {
 }
 
 fn access(one: &Instruction) -> Option<(Space, bool)> {
-    Some(match one.name.split('.').next()? {
+    Some(match one.name.head() {
         // What is constant nobody writes.
         "LDG" if one.name.contains(".CONSTANT") => return None,
         "LDG" => (Space::Global, false),

@@ -193,7 +193,7 @@ fn inner_guards(body: &[Line]) -> HashMap<Reg, bool> {
 /// Lets a comparison say whether its own condition and an outer one hold; where the opposite of its result counts, whether that is so.
 fn both(one: &mut Instruction, (outer, not): (Reg, bool), negated: bool) {
     if negated && let Some(head) = one.name.strip_suffix(".AND") {
-        one.name = format_smolstr!("{head}.OR");
+        one.name = format_smolstr!("{head}.OR").into();
     }
     if let Some(with) = one.operands.last_mut() {
         *with = Operand::Predicate(outer, not != negated);

@@ -11,43 +11,50 @@ struct Value {
     readers: u32,
 }
 
+/// General registers and predicates.
+type Counts = (i32, i32);
+
 /// The values of some instructions.
 pub(super) struct Lives {
     of: Vec<Value>,
-    /// By instruction: what it reads, each once, and what it makes.
-    reads: Vec<Vec<usize>>,
-    makes: Vec<Vec<usize>>,
-    /// General registers and predicates that hold something in front of the first instruction.
-    before: (i32, i32),
+    /// What instructions read, each once, one instruction behind the other.
+    reads: Vec<u32>,
+    /// By instruction: where that ends.
+    ends: Vec<u32>,
+    /// By instruction: what it makes that matters later.
+    makes: Vec<Counts>,
+    /// What holds something in front of the first instruction.
+    before: Counts,
 }
 
 impl Lives {
     /// Of instructions that read and write some units, in front of others for which some units are live.
     pub(super) fn new(reads: &[Vec<u32>], writes: &[Vec<u32>], live: &[u64], is_general: &[bool]) -> Self {
-        let mut this = Self { of: Vec::new(), reads: Vec::new(), makes: Vec::new(), before: (0, 0) };
+        let mut this =
+            Self { of: Vec::new(), reads: Vec::new(), ends: Vec::new(), makes: Vec::new(), before: (0, 0) };
+        let mut makes: Vec<std::ops::Range<usize>> = Vec::new();
         let mut now: HashMap<u32, usize> = HashMap::default();
         let value = |unit: u32| Value { is_general: is_general[unit as usize], outlives: false, readers: 0 };
         for (reads, writes) in reads.iter().zip(writes) {
-            let mut read = Vec::new();
+            let first = this.reads.len();
             for &unit in reads {
                 let at = *now.entry(unit).or_insert_with(|| {
                     count(&mut this.before, is_general[unit as usize], 1);
                     this.of.push(value(unit));
                     this.of.len() - 1
                 });
-                if !read.contains(&at) {
+                if !this.reads[first..].contains(&(at as u32)) {
                     this.of[at].readers += 1;
-                    read.push(at);
+                    this.reads.push(at as u32);
                 }
             }
-            let mut made = Vec::new();
+            this.ends.push(this.reads.len() as u32);
+            let first = this.of.len();
             for &unit in writes {
+                now.insert(unit, this.of.len());
                 this.of.push(value(unit));
-                now.insert(unit, this.of.len() - 1);
-                made.push(this.of.len() - 1);
             }
-            this.reads.push(read);
-            this.makes.push(made);
+            makes.push(first..this.of.len());
         }
         for (word, &bits) in live.iter().enumerate() {
             for bit in (0..64).filter(|bit| bits >> bit & 1 == 1) {
@@ -58,7 +65,20 @@ impl Lives {
                 }
             }
         }
+        for made in makes {
+            let mut more = (0, 0);
+            for value in this.of[made].iter().filter(|value| value.readers > 0 || value.outlives) {
+                count(&mut more, value.is_general, 1);
+            }
+            this.makes.push(more);
+        }
         this
+    }
+
+    /// What an instruction reads.
+    fn read_by(&self, at: usize) -> &[u32] {
+        let first = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.reads[first as usize..self.ends[at] as usize]
     }
 
     /// The most general registers and predicates at once.
@@ -73,7 +93,7 @@ impl Lives {
     }
 }
 
-fn count(sum: &mut (i32, i32), is_general: bool, by: i32) {
+fn count(sum: &mut Counts, is_general: bool, by: i32) {
     if is_general { sum.0 += by } else { sum.1 += by }
 }
 
@@ -93,18 +113,12 @@ impl<'a> Pressure<'a> {
     }
 
     /// What an instruction adds: general registers, and predicates.
-    pub(super) fn change(&self, at: usize) -> (i32, i32) {
-        let mut change = (0, 0);
-        for &read in &self.lives.reads[at] {
-            let value = &self.lives.of[read];
-            if self.left[read] == 1 && !value.outlives {
+    pub(super) fn change(&self, at: usize) -> Counts {
+        let mut change = self.lives.makes[at];
+        for &read in self.lives.read_by(at) {
+            let value = &self.lives.of[read as usize];
+            if self.left[read as usize] == 1 && !value.outlives {
                 count(&mut change, value.is_general, -1);
-            }
-        }
-        for &made in &self.lives.makes[at] {
-            let value = &self.lives.of[made];
-            if value.readers > 0 || value.outlives {
-                count(&mut change, value.is_general, 1);
             }
         }
         change
@@ -112,7 +126,7 @@ impl<'a> Pressure<'a> {
 
     pub(super) fn issue(&mut self, at: usize) {
         let (general, predicates) = self.change(at);
-        self.lives.reads[at].iter().for_each(|&read| self.left[read] -= 1);
+        self.lives.read_by(at).iter().for_each(|&read| self.left[read as usize] -= 1);
         self.general += general;
         self.predicates += predicates;
     }

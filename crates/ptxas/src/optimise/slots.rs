@@ -23,7 +23,7 @@ enum Spelling {
 /// them lack bits that the hardware wants.
 fn slots(one: &Instruction) -> Option<(Spelling, &'static [usize])> {
     use Spelling::{Float, Signed, Unsigned};
-    Some(match one.name.split('.').next().unwrap_or_default() {
+    Some(match one.name.head() {
         "IMAD" if one.name.starts_with("IMAD.HI") => return None,
         "IMAD" | "IADD3" | "ISETP" | "VIMNMX" => (Signed, &[1]),
         "LOP3" | "SEL" | "SHF" | "PRMT" => (Unsigned, &[1]),
@@ -127,7 +127,7 @@ pub(crate) fn is_copy_table(rest: &[Operand]) -> bool {
 /// Lets the first two sources change places, where the result stays the same.
 pub(crate) fn swap(one: &mut Instruction) -> bool {
     let (first, second) = (one.written, one.written + 1);
-    let head = one.name.split('.').next().unwrap_or_default();
+    let head = one.name.head();
     let commutes = match head {
         "IADD3" | "IMAD" | "FADD" | "FMUL" | "FFMA" => true,
         "LOP3" => {
@@ -143,7 +143,7 @@ pub(crate) fn swap(one: &mut Instruction) -> bool {
             let mirrored = [(".LT", ".GT"), (".LE", ".GE"), (".GT", ".LT"), (".GE", ".LE")];
             let found = mirrored.iter().find(|(from, _)| rest.starts_with(from));
             if let Some((from, to)) = found {
-                one.name = format_smolstr!("{head}{to}{}", &rest[from.len()..]);
+                one.name = format_smolstr!("{head}{to}{}", &rest[from.len()..]).into();
             }
             found.is_some() || [".EQ.", ".NE."].iter().any(|it| rest.starts_with(it))
         }

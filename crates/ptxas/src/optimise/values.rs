@@ -11,25 +11,27 @@ use super::graph::Flow;
 use super::slots::{self, Fixed};
 use crate::allocate::{Units, dead_lines};
 use crate::code::{Code, Instruction, Line, Operand, Reg};
+use crate::opcode::Name;
 use crate::schedule::is_pure;
 use rustc_hash::FxHashMap as HashMap;
-use smallvec::SmallVec;
-use smol_str::SmolStr;
+use smallvec::{SmallVec, smallvec};
 use std::rc::Rc;
 
 /// A value.
 pub(crate) type Number = u32;
 /// The values of an operand's parts.
 pub(crate) type Parts = SmallVec<[Number; 4]>;
+/// Those of several operands.
+type Numbers = SmallVec<[Parts; 4]>;
 
 /// An instruction whose results have numbers, as it read then.
 #[derive(Debug)]
 pub(crate) struct Made {
     pub(crate) line: usize,
-    pub(crate) name: SmolStr,
+    pub(crate) name: Name,
     pub(crate) read: Vec<Operand>,
     /// The values of the operands' parts.
-    pub(crate) numbers: Vec<Parts>,
+    pub(crate) numbers: Numbers,
     /// How many parts it writes.
     pub(crate) written: usize,
 }
@@ -46,7 +48,7 @@ enum Known {
 /// Results of an instruction that was met.
 struct Found {
     block: usize,
-    results: Vec<(u32, Number)>,
+    results: SmallVec<[(u32, Number); 2]>,
 }
 
 /// Numbers, while blocks are visited.
@@ -68,7 +70,7 @@ pub(crate) struct Values<'a> {
     holders: Vec<Holders>,
     fixed: HashMap<(bool, u32), Number>,
     /// By what [`Values::describe`] says of an instruction.
-    table: HashMap<Box<[u8]>, Vec<Found>>,
+    table: HashMap<Box<[u8]>, SmallVec<[Found; 1]>>,
     described: Vec<u8>,
     /// Carries, to the lower half of the sum that they are of.
     pub(crate) carries: HashMap<Number, Number>,
@@ -134,8 +136,10 @@ pub(crate) fn number(code: &mut Code, flow: &Flow, stage: Stage) {
                 meeting &= one.name != "ENDCOLLECTIVE";
                 continue;
             }
-            for unit in one.operands[one.written..].iter().flat_map(|it| units.of(it)) {
-                values.read(unit);
+            for operand in &one.operands[one.written..] {
+                for unit in units.of(operand) {
+                    values.read(unit);
+                }
             }
             values.improve(one);
             if stage == Stage::Fusing && super::fuse::fuse(one, at, &mut values) {
@@ -155,12 +159,17 @@ pub(crate) fn number(code: &mut Code, flow: &Flow, stage: Stage) {
 
 /// Takes out lines, given in order.
 pub(crate) fn remove(code: &mut Code, lines: &[usize]) {
-    let mut at = 0;
+    if lines.is_empty() {
+        return;
+    }
     let mut lines = lines.to_vec();
     lines.sort_unstable();
+    lines.dedup();
+    let mut next = lines.into_iter().peekable();
+    let mut at = 0;
     code.lines.retain(|_| {
         at += 1;
-        lines.binary_search(&(at - 1)).is_err()
+        next.next_if_eq(&(at - 1)).is_none()
     });
 }
 
@@ -183,10 +192,10 @@ impl<'a> Values<'a> {
             local: HashMap::default(),
             block: 0,
             moves_stack: code.has_routines(),
-            known: Vec::new(),
-            holders: Vec::new(),
+            known: Vec::with_capacity(2 * code.lines.len()),
+            holders: Vec::with_capacity(2 * code.lines.len()),
             fixed: HashMap::default(),
-            table: HashMap::default(),
+            table: HashMap::with_capacity_and_hasher(code.lines.len(), Default::default()),
             described: Vec::new(),
             carries: HashMap::default(),
             sums: HashMap::default(),
@@ -300,8 +309,7 @@ impl<'a> Values<'a> {
 
     /// Lets a register hold something of which nothing is known.
     pub(crate) fn forget(&mut self, operand: &Operand) {
-        let units: Vec<u32> = self.units.of(operand).collect();
-        for unit in units {
+        for unit in self.units.of(operand) {
             let number = self.fresh(Known::Nothing);
             self.set(unit, number);
         }
@@ -419,9 +427,11 @@ impl<'a> Values<'a> {
     /// What an instruction writes gets values of which nothing is known.
     fn write_anew(&mut self, one: &Instruction) {
         let units = self.units;
-        for unit in one.operands[..one.written].iter().flat_map(|it| units.of(it)) {
-            let number = self.fresh(Known::Nothing);
-            self.set(unit, number);
+        for operand in &one.operands[..one.written] {
+            for unit in units.of(operand) {
+                let number = self.fresh(Known::Nothing);
+                self.set(unit, number);
+            }
         }
     }
 
@@ -443,7 +453,8 @@ impl<'a> Values<'a> {
         {
             return self.write_anew(one);
         }
-        let written: Vec<u32> = one.operands[..one.written].iter().flat_map(|it| self.units.of(it)).collect();
+        let mut written: SmallVec<[u32; 4]> = SmallVec::new();
+        one.operands[..one.written].iter().for_each(|it| written.extend(self.units.of(it)));
         if let Some(values) = self.copied(one) {
             for (unit, number) in written.into_iter().zip(values) {
                 self.set(unit, number);
@@ -451,7 +462,7 @@ impl<'a> Values<'a> {
             return;
         }
         let read = &one.operands[one.written..];
-        let numbers: Vec<Parts> =
+        let numbers: Numbers =
             read.iter().map(|it| self.units.of(it).map(|unit| self.read(unit)).collect()).collect();
         let mut key = std::mem::take(&mut self.described);
         describe(one, written.len(), &numbers, &mut key);
@@ -466,12 +477,12 @@ impl<'a> Values<'a> {
             near && found.results.iter().all(|&(unit, number)| self.now(unit) == Some(number))
         });
         if let Some(found) = earlier {
-            let results: Vec<Number> = found.results.iter().map(|&(_, number)| number).collect();
+            let results: Parts = found.results.iter().map(|&(_, number)| number).collect();
             written.into_iter().zip(results).for_each(|(unit, number)| self.set(unit, number));
         } else {
             let (name, read) = (one.name.clone(), read.to_vec());
             let made = Rc::new(Made { line: at, name, read, numbers, written: written.len() });
-            let mut results = Vec::new();
+            let mut results = SmallVec::new();
             for (index, &unit) in written.iter().enumerate() {
                 let number = self.fresh(Known::Result(Rc::clone(&made), index));
                 self.set(unit, number);
@@ -481,7 +492,7 @@ impl<'a> Values<'a> {
             match self.table.get_mut(key.as_slice()) {
                 Some(known) => known.push(found),
                 None => {
-                    self.table.insert(key.as_slice().into(), vec![found]);
+                    self.table.insert(key.as_slice().into(), smallvec![found]);
                 }
             }
         }
@@ -490,20 +501,19 @@ impl<'a> Values<'a> {
     }
 
     /// The values of what only copies: a register, a constant, words of bank 0.
-    fn copied(&mut self, one: &Instruction) -> Option<Vec<Number>> {
+    fn copied(&mut self, one: &Instruction) -> Option<Parts> {
         if let Some(Operand::Predicate(from, false)) = slots::copied_predicate(one) {
-            return Some(vec![self.read(self.units.first[from.0 as usize])]);
+            return Some(smallvec![self.read(self.units.first[from.0 as usize])]);
         }
         let from = one.operands.last().filter(|_| one.operands.len() == 2 && one.written == 1)?;
         match (one.name.as_str(), from) {
             ("MOV", Operand::General { width: 1, before: "", after: "", .. }) => {
-                let units: Vec<u32> = self.units.of(from).collect();
-                Some(units.into_iter().map(|unit| self.read(unit)).collect())
+                Some(self.units.of(from).map(|unit| self.read(unit)).collect())
             }
             ("MOV", Operand::Text(_)) => {
                 let value =
                     slots::constant(from).map(Fixed::Constant).or(slots::bank(from).map(Fixed::Bank))?;
-                Some(vec![self.fixed_number(value)])
+                Some(smallvec![self.fixed_number(value)])
             }
             ("LDC" | "LDC.64", Operand::Text(_)) => {
                 let offset = slots::bank(from)?;
@@ -558,7 +568,7 @@ fn describe(one: &Instruction, written: usize, numbers: &[Parts], out: &mut Vec<
 /// Whether the register that is always zero may stand there.
 fn takes_zero(one: &Instruction, index: usize) -> bool {
     let slot = index - one.written;
-    match one.name.split('.').next().unwrap_or_default() {
+    match one.name.head() {
         "IADD3" | "LOP3" | "SHF" | "SEL" | "ISETP" | "PRMT" | "FFMA" | "SHFL" => slot < 3,
         "MOV" | "FADD" | "FMUL" | "FSETP" => slot < 2,
         "IMAD" => slot == 2 && !one.name.starts_with("IMAD.WIDE"),

@@ -1,71 +1,11 @@
 //! What instructions are to scheduling: which pipe computes them, how long their results take, what they wait for.
 
-use super::{head, name};
 use crate::code::{Instruction, Operand};
-
-/// What a mnemonic is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Computed by a pipe. Comparisons and moves belong to the integer pipe; pairs of halves, and what packs them, have one of their own.
-    Pipe(Pipe),
-    /// A product of matrices.
-    Matrices,
-    /// Variable, with a result that depends on registers alone.
-    Unit,
-    Load,
-    Atomic,
-    Store,
-    /// What a lane is given by another one. Where lanes meet for it, what they wait for in front and behind keeps its place.
-    Shuffle,
-    /// Copies by threads, and objects in shared memory. They keep their order among all others.
-    Aside,
-    /// They hold the first scoreboard until the copies before them are done.
-    Group,
-    /// They read no register and write none: lanes of a warp, or warps, wait for one another.
-    Meeting,
-    Other,
-}
-
-impl Kind {
-    fn of(head: &str) -> Self {
-        // Bytes, as a comparison of strings asks each name of the same length.
-        match head.as_bytes() {
-            b"IADD3" | b"LOP3" | b"SHF" | b"MOV" | b"SEL" | b"VIMNMX" | b"PRMT" | b"LEA" | b"IABS"
-            | b"SGXT" | b"FMNMX" | b"FSEL" | b"ISETP" | b"FSETP" | b"HSETP2" | b"PLOP3" | b"I2FP" => {
-                Self::Pipe(Pipe::Integer)
-            }
-            b"IMAD" | b"IDP" | b"FADD" | b"FMUL" | b"FFMA" | b"VIADD" => Self::Pipe(Pipe::Products),
-            b"HADD2" | b"HMUL2" | b"HFMA2" | b"F2FP" => Self::Pipe(Pipe::Halves),
-            b"DADD" | b"DMUL" | b"DFMA" | b"DSETP" => Self::Pipe(Pipe::Doubles),
-            b"HMMA" | b"IMMA" | b"BMMA" => Self::Matrices,
-            b"DMMA" | b"LDC" | b"MUFU" | b"POPC" | b"FLO" | b"BREV" | b"I2F" | b"F2I" | b"F2F" | b"FRND"
-            | b"FCHK" | b"S2R" => Self::Unit,
-            b"LDG" | b"LD" | b"LDS" | b"LDL" | b"LDSM" | b"LDGMC" => Self::Load,
-            b"ATOM" | b"ATOMG" | b"ATOMS" | b"RED" | b"REDG" => Self::Atomic,
-            b"STG" | b"ST" | b"STS" | b"STL" => Self::Store,
-            b"SHFL" => Self::Shuffle,
-            b"LDGSTS" | b"SYNCS" => Self::Aside,
-            b"LDGDEPBAR" | b"UTMACMDFLUSH" => Self::Group,
-            b"WARPSYNC" | b"BAR" | b"YIELD" | b"NOP" | b"BSSY" | b"BSYNC" | b"DEPBAR" => Self::Meeting,
-            _ => Self::Other,
-        }
-    }
-}
+use crate::opcode::Kind;
+pub(crate) use crate::opcode::Pipe;
 
 /// An access to shared memory that nobody carries out, as ptxas has it in front of copies.
 pub(crate) const NOBODYS_LOAD: &str = "@!PT LDS";
-/// Which instructions forward results to one another sooner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pipe {
-    Integer,
-    Products,
-    /// 32-bit factors to 64 bits, whose halves come at different times.
-    Wide,
-    Halves,
-    Doubles,
-    /// Products of matrices, and the cycles that ptxas leaves until another pipe reads one.
-    Matrices(u8),
-}
 
 /// Cycles until a predicate that a pipe computed is read as a guard.
 pub(crate) fn guard_cycles(pipe: Pipe) -> u32 {
@@ -104,25 +44,24 @@ pub(crate) fn latency(one: &Instruction) -> Latency {
     };
     // What the text alone names is not followed.
     let hidden = |operand: &Operand| matches!(operand, Operand::Text(text) if !matches!(text.as_str(), "RZ" | "PT" | "!PT" | "URZ"));
-    let head = head(&one.name);
-    match head {
-        "BRA" if name(&one.name) == "BRA" => return Latency::Branch,
-        "EXIT" => return Latency::Branch,
-        "R2UR" if one.written == 1 => return Latency::Uniform,
-        "WARPGROUP" => return Latency::Products,
-        _ if head.ends_with("GMMA") => return Latency::Product,
-        _ if one.name == NOBODYS_LOAD => return Latency::Fixed(Pipe::Integer),
+    let kind = one.name.kind();
+    match kind {
+        Kind::Branch if one.name.spelled() == "BRA" => return Latency::Branch,
+        Kind::End if one.name.head() == "EXIT" => return Latency::Branch,
+        Kind::Group => return Latency::Group,
+        Kind::Other => match one.name.head() {
+            "R2UR" if one.written == 1 => return Latency::Uniform,
+            "WARPGROUP" => return Latency::Products,
+            head if head.ends_with("GMMA") => return Latency::Product,
+            _ if one.name == NOBODYS_LOAD => return Latency::Fixed(Pipe::Integer),
+            _ => return Latency::Serial,
+        },
         _ => {}
-    }
-    let kind = Kind::of(head);
-    if kind == Kind::Group {
-        return Latency::Group;
     }
     if one.operands.iter().any(uniform) || one.operands[..one.written].iter().any(hidden) {
         return Latency::Serial;
     }
     match kind {
-        Kind::Pipe(Pipe::Products) if name(&one.name).starts_with("IMAD.WIDE") => Latency::Fixed(Pipe::Wide),
         Kind::Pipe(pipe) => Latency::Fixed(pipe),
         Kind::Matrices => {
             product(one).map_or(Latency::Serial, |cycles| Latency::Fixed(Pipe::Matrices(cycles)))
@@ -138,7 +77,7 @@ pub(crate) fn latency(one: &Instruction) -> Latency {
         {
             Latency::Meeting
         }
-        Kind::Meeting | Kind::Group | Kind::Other => Latency::Serial,
+        Kind::Meeting | Kind::Group | Kind::Branch | Kind::End | Kind::Call | Kind::Other => Latency::Serial,
     }
 }
 
@@ -157,7 +96,7 @@ pub(crate) fn is_pure(one: &Instruction) -> bool {
     one.written > 0
         && match latency(one) {
             Latency::Fixed(_) => true,
-            Latency::Variable { .. } => Kind::of(head(&one.name)) == Kind::Unit,
+            Latency::Variable { .. } => one.name.kind() == Kind::Unit,
             Latency::Branch
             | Latency::Meeting
             | Latency::Uniform
@@ -174,19 +113,19 @@ pub(crate) struct Weight(pub(crate) u32);
 
 /// That of an instruction that may change places with others; none if it may not.
 pub(crate) fn weight(one: &Instruction) -> Option<Weight> {
-    let head = head(&one.name);
-    if Kind::of(head) == Kind::Aside || one.name == NOBODYS_LOAD {
+    let kind = one.name.kind();
+    if kind == Kind::Aside || one.name == NOBODYS_LOAD {
         return None;
     }
     let cycles = match latency(one) {
         Latency::Fixed(Pipe::Doubles) => 8,
         Latency::Fixed(Pipe::Matrices(cycles)) => cycles.into(),
         Latency::Fixed(_) => 5,
-        Latency::Variable { .. } if one.name.contains(".STRONG") || Kind::of(head) == Kind::Atomic => {
+        Latency::Variable { .. } if one.name.contains(".STRONG") || kind == Kind::Atomic => {
             return None;
         }
         Latency::Variable { result: false } => 1,
-        Latency::Variable { result: true } => match head {
+        Latency::Variable { result: true } => match one.name.head() {
             "LDG" | "LD" | "LDL" => 200,
             "LDS" | "LDSM" => 30,
             _ => 24,

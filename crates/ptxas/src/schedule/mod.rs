@@ -7,7 +7,7 @@ mod serial;
 
 use crate::allocate::Allocation;
 use crate::code::{Code, Line};
-use smol_str::SmolStr;
+use sass::Control;
 
 pub(crate) use kinds::{Latency, NOBODYS_LOAD, Pipe, Weight, guard_cycles, is_pure, latency, weight};
 
@@ -24,10 +24,10 @@ pub enum Level {
 /// When a line is issued, and what is behind it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Issue {
-    /// The control code in cuasm's spelling; of a label nothing.
-    pub(crate) control: SmolStr,
+    /// The control code; of a label it means nothing.
+    pub(crate) control: Control,
     /// That of a `NOP` behind the line, which waits for what no stall count is long enough for.
-    pub(crate) pause: Option<SmolStr>,
+    pub(crate) pause: Option<Control>,
 }
 
 /// When each line is issued.
@@ -42,14 +42,4 @@ pub(crate) fn issues(level: Level, code: &Code, allocation: &Allocation) -> Vec<
         }
         Level::Overlapped => overlapped::issues(code, allocation),
     }
-}
-
-/// A mnemonic with its modifiers, without the bits that no text shows.
-fn name(name: &str) -> &str {
-    &name[..name.bytes().position(|it| it == b' ').unwrap_or(name.len())]
-}
-
-/// The mnemonic alone.
-fn head(name: &str) -> &str {
-    &name[..name.bytes().position(|it| it == b'.' || it == b' ').unwrap_or(name.len())]
 }

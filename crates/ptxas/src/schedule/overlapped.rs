@@ -15,12 +15,11 @@
 //! if another one reads it.
 
 use super::kinds::{Latency, Pipe, guard_cycles, latency};
-use super::{Issue, name, serial};
+use super::{Issue, serial};
 use crate::allocate::{Allocation, Block, Units, blocks, live_out, operand_units};
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg};
 use crate::products::ARRIVE;
 use rustc_hash::FxHashMap as HashMap;
-use smol_str::{SmolStr, format_smolstr};
 
 /// Cycles until a result is read in the pipe that made it, and in another.
 const NEAR_CYCLES: u64 = 4;
@@ -182,22 +181,20 @@ impl Control {
         let pause = self.stall.saturating_sub(MOST);
         self.stall -= pause;
         let idle = Self { waits: 0, operands: None, results: None, stall: pause };
-        Issue { control: self.text(), pause: (pause > 0).then(|| idle.text()) }
+        Issue { control: self.code(), pause: (pause > 0).then(|| idle.code()) }
     }
 
-    fn text(self) -> SmolStr {
-        let mut text = *b"[B------:R-:W-:-:S00]";
-        for board in (0..BOARDS).filter(|board| self.waits >> board & 1 == 1) {
-            text[2 + board] = b'0' + board as u8;
+    fn code(self) -> sass::Control {
+        let board = |board: usize| board as u8;
+        sass::Control {
+            wait_mask: self.waits,
+            read_scoreboard: self.operands.map(board),
+            write_scoreboard: self.results.map(board),
+            // A long stall needs the bit for it to be 0.
+            yield_flag: self.stall > 11,
+            stall: self.stall as u8,
+            reuse: 0,
         }
-        for (place, board) in [(10, self.operands), (13, self.results)] {
-            text[place] = board.map_or(b'-', |board| b'0' + board as u8);
-        }
-        // A long stall needs the bit for it to be 0.
-        text[15] = if self.stall > 11 { b'Y' } else { b'-' };
-        text[18] += (self.stall / 10) as u8;
-        text[19] += (self.stall % 10) as u8;
-        text.iter().map(|&letter| char::from(letter)).collect()
     }
 }
 
@@ -264,19 +261,11 @@ impl Writer<'_> {
         0x3f & !((1 << self.first) - 1)
     }
 
-    fn serial_control(&self, one: &Instruction) -> SmolStr {
-        let text = serial::control(name(&one.name));
-        let waits = match (text.starts_with("[B------"), self.first) {
-            (true, _) => "[B------",
-            (false, 0) => "[B012345",
-            (false, _) => "[B-12345",
-        };
-        let rest = &text[8..];
-        if self.first == 0 {
-            format_smolstr!("{waits}{rest}")
-        } else {
-            format_smolstr!("{waits}{}", rest.replace("W0", "W2"))
-        }
+    fn serial_control(&self, one: &Instruction) -> sass::Control {
+        let own = serial::control(one.name.head());
+        let results = own.write_scoreboard.map(|board| if self.first == 0 { board } else { board + 2 });
+        let waits = if own.wait_mask == 0 { 0 } else { self.all() };
+        sass::Control { wait_mask: waits, write_scoreboard: results, ..own }
     }
 
     fn each(&self, operands: &[Operand]) -> impl Iterator<Item = Unit> {
