@@ -55,7 +55,7 @@ fn emit_enum(out: &mut String, name: &str, doc: &str, variants: &BTreeMap<String
     }
     let _ = writeln!(out, "    ];\n\n    /// As the table spells it.");
     let _ = writeln!(out, "    pub fn text(self) -> &'static str {{");
-    let _ = writeln!(out, "        const TEXTS: [&str; {}] = [", variants.len());
+    let _ = writeln!(out, "        static TEXTS: [&str; {}] = [", variants.len());
     for text in variants.values() {
         let _ = writeln!(out, "            {text:?},");
     }
