@@ -6,7 +6,7 @@ use crate::groups::Fetched;
 use crate::mbarrier::Completion;
 use crate::memory::{self, Local, Reach};
 use crate::registers::{Banks, LANES, RZ, Registers, lanes};
-use crate::step::{Access, Address, Bulk, Place, Source, Space};
+use crate::step::{Access, Address, Bulk, Datum, Place, Source, Space};
 use crate::touched::{Memory, Touched, Way};
 
 /// Where an access goes, in each lane.
@@ -159,8 +159,8 @@ pub(crate) fn perform(
         }
         return Ok(());
     }
-    if let Access::Store { from, second, bytes, .. } = access
-        && let Some(data) = row(registers, (from, second.as_ref()), (&places, *bytes), active, banks)?
+    if let Access::Store { from, bytes, .. } = access
+        && let Some(data) = row(registers, from, (&places, *bytes), active, banks)?
         && local.store_row(reach, at.space, places[0], &data[..LANES * usize::from(*bytes)])
     {
         return Ok(());
@@ -173,26 +173,30 @@ pub(crate) fn perform(
             continue;
         }
         match access {
-            Access::Store { from, second, address: at, bytes } => {
-                let place = places[lane];
-                let mut value = [0; 16];
-                value[..8].copy_from_slice(&registers.read(from, banks, lane)?.to_le_bytes());
-                if let Some(second) = second {
-                    value[8..].copy_from_slice(&registers.read(second, banks, lane)?.to_le_bytes());
-                }
-                local.store(reach, at.space, place, lane, &value[..usize::from(*bytes)])?;
+            Access::Store { from, address: at, bytes } => {
+                let value = datum(registers, from, banks, lane)?.to_le_bytes();
+                local.store(reach, at.space, places[lane], lane, &value[..usize::from(*bytes)])?;
             }
-            Access::Atomic { to, address: at, bytes, operands: [first, second], update } => {
+            Access::Atomic { to, done, address: at, bytes, operands: [first, second], update } => {
                 let place = places[lane];
-                let mut old = [0; 8];
+                if let Some(done) = done {
+                    let is_global = memory::is_in(Space::Global, place);
+                    registers.write(Place::Predicate(*done), u64::from(is_global), lane);
+                    if !is_global {
+                        continue;
+                    }
+                }
+                let mut old = [0; 16];
                 let size = usize::from(*bytes);
                 local.load(reach, at.space, place, lane, &mut old[..size])?;
-                let old = u64::from_le_bytes(old);
-                let first = registers.read(first, banks, lane)?;
-                let second = registers.read(second, banks, lane)?;
+                let old = u128::from_le_bytes(old);
+                let first = datum(registers, first, banks, lane)?;
+                let second = datum(registers, second, banks, lane)?;
                 let new = update(old, first, second).to_le_bytes();
                 local.store(reach, at.space, place, lane, &new[..size])?;
-                registers.write(Place::Registers(*to, bytes.div_ceil(4)), old, lane);
+                for word in 0..bytes.div_ceil(4) {
+                    registers.set_word(nth(*to, word), lane, (old >> (32 * word)) as u32);
+                }
             }
             Access::Exchange { to, address: at, bytes, operands: [first, second] } => {
                 let place = places[lane];
@@ -221,6 +225,12 @@ pub(crate) fn perform(
         }
     }
     Ok(())
+}
+
+/// What goes to memory, in a lane.
+fn datum(registers: &Registers, datum: &Datum, banks: &Banks, lane: usize) -> Result<u128, FaultKind> {
+    let high = datum.high.as_ref().map_or(Ok(0), |high| registers.read(high, banks, lane))?;
+    Ok(u128::from(registers.read(&datum.low, banks, lane)?) | u128::from(high) << 64)
 }
 
 /// The first half of a copy to shared memory, from one address to another: of so many bytes, zeros in lanes in which the flag does not hold.
@@ -310,7 +320,7 @@ fn place(registers: &mut Registers, to: u8, (bytes, signed): (u8, bool), active:
 /// What all lanes store, lane after lane, if their places lie in a row.
 fn row(
     registers: &Registers,
-    (from, second): (&Source, Option<&Source>),
+    from: &Datum,
     (places, bytes): (&[u64; LANES], u8),
     active: u32,
     banks: &Banks,
@@ -321,7 +331,7 @@ fn row(
     let size = usize::from(bytes);
     let mut data = [0; LANES * 16];
     let mut values = [0; LANES];
-    for (source, half) in [Some(from), second].into_iter().flatten().zip([0, 8]) {
+    for (source, half) in [Some(&from.low), from.high.as_ref()].into_iter().flatten().zip([0, 8]) {
         registers.values(source, banks, active, &mut values)?;
         let some = size.min(8);
         for lane in 0..LANES {

@@ -222,7 +222,7 @@ impl Operand {
         }
         let mut half = Half::Both;
         loop {
-            // `.ROW` and `.COL` say what the instruction's other operands say already, `.SIGN` what its name does.
+            // `.ROW` and `.COL` say what the instruction's other operands say already, `.SIGN`, `.24` and `.28` what its name does.
             let (rest, suffix) = match bare.rsplit_once('.') {
                 Some((rest, suffix)) if !suffix.ends_with(']') => (rest, suffix),
                 _ => break,
@@ -232,7 +232,7 @@ impl Operand {
                 "H1_H1" => half = Half::High,
                 "H1" => half = Half::Upper,
                 "B0" | "B1" | "B2" | "B3" => half = Half::Byte(suffix.as_bytes()[1] - b'0'),
-                "reuse" | "ROW" | "COL" | "SIGN" => {}
+                "reuse" | "ROW" | "COL" | "SIGN" | "24" | "28" => {}
                 _ => return None,
             }
             bare = rest;

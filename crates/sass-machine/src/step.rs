@@ -161,7 +161,14 @@ pub(crate) struct Address {
 }
 
 /// What an atomic operation makes of what is there and of its operands.
-pub(crate) type Update = Box<dyn Fn(u64, u64, u64) -> u64 + Send + Sync>;
+pub(crate) type Update = Box<dyn Fn(u128, u128, u128) -> u128 + Send + Sync>;
+
+/// What goes to memory: up to 64 bits, and those above them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Datum {
+    pub(crate) low: Source,
+    pub(crate) high: Option<Source>,
+}
 
 /// An access to memory.
 pub(crate) enum Access {
@@ -173,16 +180,17 @@ pub(crate) enum Access {
         signed: bool,
     },
     Store {
-        from: Source,
-        second: Option<Source>,
+        from: Datum,
         address: Address,
         bytes: u8,
     },
     Atomic {
         to: u8,
+        /// Whether the address was global memory's; elsewhere nothing is done then.
+        done: Option<u8>,
         address: Address,
         bytes: u8,
-        operands: [Source; 2],
+        operands: [Datum; 2],
         update: Update,
     },
     /// From a constant bank.
@@ -443,8 +451,8 @@ pub(crate) enum Action {
     ProgramCounter(Place, u64),
     Exit,
     Barrier {
-        number: u8,
-        threads: Option<u32>,
+        number: Source,
+        threads: Option<Source>,
         arrival: Arrival,
         flag: Option<Source>,
     },

@@ -9,7 +9,7 @@ use crate::fault::FaultKind;
 use crate::groups::{Begun, Fetched, Groups};
 use crate::mbarrier::Mbarrier;
 use crate::memory::{Local, Reach};
-use crate::operand::Special;
+use crate::operand::{Operand, Special};
 use crate::registers::{Banks, LANES, Registers, lanes};
 use crate::step::{Access, Action, Arrival, Compute, Count, Phase, Place, Scratch, Source, Step};
 use crate::system::{self, Caller, System};
@@ -509,12 +509,20 @@ impl Warp {
             }
             Action::Barrier { number, threads, arrival, flag } => {
                 let held = flag.as_ref().map_or(0, |flag| self.registers.flags(flag) & active);
+                // All lanes that come by have the same in a register.
+                let first = active.trailing_zeros() as usize % LANES;
+                let given = |source: &Source, above: u32| {
+                    let word = self.registers.read(source, around.banks, first)? as u32;
+                    Ok(if matches!(source.operand, Operand::Immediate(_)) { word } else { word >> above })
+                };
+                let number = given(number, 0)? as u8 & 15;
+                let threads = threads.as_ref().map(|threads| given(threads, 16)).transpose()?;
                 if *arrival != Arrival::Arrive {
                     self.stop(active, place + 1, State::Barrier);
                 }
                 return Ok(Some(Event::Arrived {
-                    number: *number,
-                    threads: *threads,
+                    number,
+                    threads,
                     arrival: *arrival,
                     held,
                     active,

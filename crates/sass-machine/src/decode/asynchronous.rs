@@ -5,7 +5,7 @@ use super::{Given, NOTHING};
 use crate::operand::{Operand, Sign};
 use crate::registers::{PT, URZ};
 use crate::sparsity::Sparsity;
-use crate::step::{Access, Action, Bulk, Count, GroupProduct, Kind, Phase, Place, Source, Space};
+use crate::step::{Access, Action, Bulk, Count, Datum, GroupProduct, Kind, Phase, Place, Source, Space};
 use numerics::rounding::Mode;
 use numerics::tensor::{Accumulator, BitOperation, Config, Operand as Elements, Unit};
 
@@ -64,8 +64,7 @@ fn copy(given: &Given<'_>) -> Option<Action> {
 fn begin(given: &Given<'_>) -> Option<Action> {
     let [Operand::Uniform { number: URZ, .. }, _, _] = given.operands[..] else { return None };
     Some(Action::Access(Access::Store {
-        from: given.source(2, Kind::Wide)?,
-        second: None,
+        from: Datum { low: given.source(2, Kind::Wide)?, high: None },
         address: address(given, 1, Space::Shared)?,
         bytes: 8,
     }))
