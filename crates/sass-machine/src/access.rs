@@ -8,6 +8,7 @@ use crate::memory::{self, Local, Reach};
 use crate::registers::{Banks, LANES, RZ, Registers, lanes};
 use crate::step::{Access, Address, Bulk, Datum, Place, Source, Space};
 use crate::touched::{Memory, Touched, Way};
+use machine::memory::SHARED_WINDOW;
 
 /// Where an access goes, in each lane.
 fn addresses(registers: &Registers, address: &Address) -> [u64; LANES] {
@@ -215,11 +216,14 @@ pub(crate) fn perform(
             }
             Access::Which { flag, to, address: _, space } => {
                 let place = places[lane];
-                registers.write(
-                    *flag,
-                    u64::from(space.is_some_and(|space| memory::is_in(space, place))),
-                    lane,
-                );
+                let holds = match space {
+                    Some(space) => memory::is_in(*space, place),
+                    // That of any CTA of the cluster.
+                    None => memory::is_in(Space::Shared, place),
+                };
+                let own = |address| reach.member.is_none_or(|member| member.is_own(address));
+                let holds = holds && (*space != Some(Space::Shared) || own(place - SHARED_WINDOW));
+                registers.write(*flag, u64::from(holds), lane);
                 registers.write(*to, 0, lane);
             }
         }
@@ -237,7 +241,7 @@ fn datum(registers: &Registers, datum: &Datum, banks: &Banks, lane: usize) -> Re
 pub(crate) fn fetch(
     registers: &Registers,
     local: &Local,
-    (to, from, bytes, flag): (&Address, &Address, u8, Option<&Source>),
+    (to, from, bytes, fills, flag): (&Address, &Address, u8, bool, Option<&Source>),
     active: u32,
     reach: &Reach<'_>,
 ) -> Result<Fetched, FaultKind> {
@@ -249,8 +253,15 @@ pub(crate) fn fetch(
         // Whether there is such a place is found out at once.
         local.load(reach, to.space, places[lane], lane, &mut there[..usize::from(bytes)])?;
         if held >> lane & 1 == 1 {
-            let into = &mut data[lane][..usize::from(bytes)];
-            local.load(reach, from.space, sources[lane], lane, into)?;
+            let inside = if fills { sources[lane] % u64::from(bytes) } else { 0 };
+            let into = &mut data[lane][..usize::from(bytes) - inside as usize];
+            if inside == 0 {
+                local.load(reach, from.space, sources[lane], lane, into)?;
+                continue;
+            }
+            for (byte, at) in into.iter_mut().zip(sources[lane] - inside..) {
+                local.load(reach, from.space, at, lane, std::slice::from_mut(byte))?;
+            }
         }
     }
     Ok(Fetched { lanes: active, places, bytes, data })

@@ -69,10 +69,11 @@ pub(crate) enum Operand {
     Special(Special),
     /// A barrier of convergence.
     Convergence(u8),
-    /// Four uniform registers with descriptors of matrices, or two, and whose elements have the opposite sign.
+    /// Four uniform registers with descriptors of matrices, or two, whose elements have the opposite sign, and which are transposed.
     Descriptors {
         number: u8,
         negated: [bool; 2],
+        transposed: [bool; 2],
     },
     /// What an instruction's meaning does not depend on: `PR`, a scoreboard.
     Other,
@@ -190,14 +191,17 @@ impl Operand {
         }
         if let Some(rest) = text.strip_prefix("gdesc[") {
             let (register, signs) = rest.split_once(']')?;
-            let negated = match signs {
-                "" => [false, false],
-                ".negA" => [true, false],
-                ".negB" => [false, true],
-                ".negA.negB" => [true, true],
-                _ => return None,
-            };
-            return uniform(register).map(|number| Self::Descriptors { number, negated });
+            let (mut negated, mut transposed) = ([false; 2], [false; 2]);
+            for sign in signs.split('.').skip(1) {
+                match sign {
+                    "negA" => negated[0] = true,
+                    "negB" => negated[1] = true,
+                    "tnspA" => transposed[0] = true,
+                    "tnspB" => transposed[1] = true,
+                    _ => return None,
+                }
+            }
+            return uniform(register).map(|number| Self::Descriptors { number, negated, transposed });
         }
         if ["PR", "UPR"].contains(&text) || text.starts_with("SB") || text.starts_with("gsb") {
             return Some(Self::Other);

@@ -223,6 +223,8 @@ pub(crate) enum Access {
         to: Address,
         from: Address,
         bytes: u8,
+        /// The source stands so far inside an element as there are zeros at its end.
+        fills: bool,
         flag: Option<Source>,
     },
     /// Asks which memory a generic address is in.
@@ -362,6 +364,8 @@ pub(crate) struct GroupProduct {
     pub(crate) descriptors: u8,
     /// Whether A's elements have the opposite sign, and B's.
     pub(crate) negated: [bool; 2],
+    /// Whether A's elements lie across its rows, and B's.
+    pub(crate) transposed: [bool; 2],
     /// Half of A is stored, if it is sparse.
     pub(crate) sparsity: Option<Sparsity>,
     /// Whether C is added.

@@ -403,8 +403,8 @@ impl Warp {
                 let word = self.registers.read(from, around.banks, active.trailing_zeros() as usize)?;
                 self.registers.set_uniform(*to, word as u32);
             }
-            Action::Access(Access::Copy { to, from, bytes, flag }) => {
-                let copy = (to, from, *bytes, flag.as_ref());
+            Action::Access(Access::Copy { to, from, bytes, fills, flag }) => {
+                let copy = (to, from, *bytes, *fills, flag.as_ref());
                 let fetched = access::fetch(&self.registers, &self.local, copy, active, reach)?;
                 let due = self.copies.begin(fetched);
                 groups::finish_copies(&due, &mut self.local, reach)?;

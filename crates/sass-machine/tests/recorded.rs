@@ -31,7 +31,7 @@ enum Ended {
     Differs(String),
 }
 
-fn run(device: &Device, cubin: &[u8], shape: &Shape) -> Result<(), Failure> {
+fn run(device: &Device, cubin: &[u8], shape: &Shape, cluster: u32) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::Failed(error.to_string());
     let program = Program::read(cubin, false).map_err(|error| failed(&error))?;
     let loaded = Loaded::new(&program, device.memory()).map_err(|error| failed(&error))?;
@@ -42,7 +42,7 @@ fn run(device: &Device, cubin: &[u8], shape: &Shape) -> Result<(), Failure> {
         kernel: "k0",
         grid: shape.grid,
         block: shape.block,
-        cluster: 1,
+        cluster,
         dynamic_shared: 0,
         params: &shape.params,
         budget: BUDGET,
@@ -55,10 +55,12 @@ fn judge(machine: &Machine, made: &Made, case: &Case, entry: &Entry, level: Leve
     let text = Module::new(vec![case]).text;
     let compiled = ptx::compile(&Source::new("case.ptx", text.as_str())).into_result();
     let (module, _) = compiled.map_err(|why| Ended::Differs(why[0].message.clone()))?;
+    let bounds = module.entries().next().map(|(_, kernel)| kernel.bounds.clone()).unwrap_or_default();
+    let cluster = bounds.req_nctapercluster.map_or(1, |[x, ..]| x);
     let compiled = ptxas::compile_entries(&module, level, |_| true);
     let cubin = compiled.map_err(|why| Ended::Not(format!("not compiled: {}", why[0].label)))?.cubin;
     let rows = made.rows(&case.inputs);
-    let words = machine.run_by(case, &rows, case.inputs.count(&rows), None, |device, shape| run(device, &cubin, &shape));
+    let words = machine.run_by(case, &rows, case.inputs.count(&rows), None, |device, shape| run(device, &cubin, &shape, cluster));
     let words = words.map_err(|why| match why {
         // The mnemonic and its modifiers.
         Failure::Unsupported(text) => Ended::Not(format!("not executed: {}", sass::Instruction::head(&text))),

@@ -37,9 +37,10 @@ fn left(given: &Given<'_>) -> Option<usize> {
     }
 }
 
-/// `LDGSTS.E[.BYPASS][.LTC128B].128 [to], desc[..][from], !flag`: zeros where the flag does not hold.
+/// `LDGSTS.E[.BYPASS][.LTC128B].128[.ZFILL] [to], desc[..][from], !flag`: zeros where the flag does not hold. With `.ZFILL` the source may stand
+/// inside an element: so many of its last bytes are zeros.
 fn copy(given: &Given<'_>) -> Option<Action> {
-    given.only(&["E", "BYPASS", "LTC64B", "LTC128B", "LTC256B", "64", "128"])?;
+    given.only(&["E", "BYPASS", "LTC64B", "LTC128B", "LTC256B", "64", "128", "ZFILL"])?;
     let bytes = if given.has("128") {
         16
     } else if given.has("64") {
@@ -56,6 +57,7 @@ fn copy(given: &Given<'_>) -> Option<Action> {
         to: address(given, 0, Space::Shared)?,
         from: address(given, 1, Space::Global)?,
         bytes,
+        fills: given.has("ZFILL"),
         flag,
     }))
 }
@@ -75,7 +77,8 @@ fn arrive(given: &Given<'_>, rest: &[&str]) -> Option<Action> {
     let (mut arrivals, mut transactions, mut leave) = (Count::One, Count::Given, false);
     for modifier in rest {
         match *modifier {
-            "RED" => {}
+            // Lane by lane it is in any case.
+            "RED" | "TMASK" => {}
             "OPTOUT" => leave = true,
             "A1T0" => (arrivals, transactions) = (Count::One, Count::None),
             "ART0" => (arrivals, transactions) = (Count::Given, Count::None),
@@ -190,11 +193,14 @@ fn product(given: &Given<'_>, shape: &str, rest: &[&str], is_sparse: bool) -> Op
         [rest @ .., scale @ Operand::UniformPredicate { .. }] => (rest, *scale),
         _ => (operands, always),
     };
-    let (to, a, descriptors, mut negated, c) = match operands {
-        [to, Operand::Descriptors { number, negated }, c] => (to, None, *number, *negated, c),
-        [to, a, Operand::Descriptors { number, negated }, c] => (to, Some(a), *number, *negated, c),
+    let (to, a, matrices, c) = match operands {
+        [to, matrices, c] => (to, None, *matrices, c),
+        [to, a, matrices, c] => (to, Some(a), *matrices, c),
         _ => return None,
     };
+    let Operand::Descriptors { number: descriptors, mut negated, transposed } = matrices else { return None };
+    // What is wider or narrower than a half has rows along k alone.
+    (transposed == [false; 2] || first.bits() == 16).then_some(())?;
     if let Some(Operand::Register { sign, .. }) = a {
         negated[0] = sign.negated;
         (*sign == Sign { negated: sign.negated, ..Sign::default() }).then_some(())?;
@@ -221,6 +227,7 @@ fn product(given: &Given<'_>, shape: &str, rest: &[&str], is_sparse: bool) -> Op
         c: number(c)?,
         descriptors,
         negated,
+        transposed,
         sparsity,
         scale: Source { operand: scale, ..Source { kind: Kind::Flag, ..NOTHING } },
         commits,
