@@ -3,10 +3,9 @@
 use crate::cluster::Member;
 use crate::fault::FaultKind;
 use crate::groups::Fetched;
-use crate::mbarrier::Completion;
 use crate::memory::{self, Local, Reach};
 use crate::registers::{Banks, LANES, RZ, Registers, lanes};
-use crate::step::{Access, Address, Bulk, Datum, Place, Source, Space};
+use crate::step::{Access, Address, Datum, Place, Source, Space};
 use crate::touched::{Memory, Touched, Way};
 use machine::memory::SHARED_WINDOW;
 
@@ -232,7 +231,7 @@ pub(crate) fn perform(
 }
 
 /// What goes to memory, in a lane.
-fn datum(registers: &Registers, datum: &Datum, banks: &Banks, lane: usize) -> Result<u128, FaultKind> {
+pub(crate) fn datum(registers: &Registers, datum: &Datum, banks: &Banks, lane: usize) -> Result<u128, FaultKind> {
     let high = datum.high.as_ref().map_or(Ok(0), |high| registers.read(high, banks, lane))?;
     Ok(u128::from(registers.read(&datum.low, banks, lane)?) | u128::from(high) << 64)
 }
@@ -364,59 +363,4 @@ fn extended(word: u32, bytes: u8, signed: bool) -> u32 {
 /// The address in one lane.
 pub(crate) fn place_of(registers: &Registers, address: &Address, lane: usize) -> u64 {
     addresses(registers, address)[lane]
-}
-
-/// What a copy in bulk goes by: places in shared and global memory, bytes, its object.
-struct Bulky {
-    shared: u64,
-    global: u64,
-    bytes: usize,
-    mbarrier: u64,
-}
-
-/// Bytes of a unit of a copy in bulk.
-const UNIT: usize = 16;
-
-impl Bulky {
-    fn of(registers: &Registers, bulk: &Bulk) -> Self {
-        Self {
-            // Above stands the CTA's rank.
-            shared: u64::from(registers.uniform(bulk.shared)) & 0xff_ffff,
-            global: registers.uniform_pair(bulk.global),
-            // Above stand the CTAs of a cluster that get it.
-            bytes: (registers.uniform(bulk.size) & 0xffff) as usize * UNIT,
-            mbarrier: u64::from(registers.uniform(bulk.shared.saturating_add(1))),
-        }
-    }
-}
-
-/// Says which memory outside of the SM a copy in bulk touches.
-pub(crate) fn touches_in_bulk(registers: &Registers, bulk: &Bulk, touched: &mut Touched) {
-    let Bulky { global, bytes, .. } = Bulky::of(registers, bulk);
-    touched.begin(if bulk.to_shared { Way::Load } else { Way::Store }, Memory::Global, bytes as u32, 1);
-    touched.addresses[0] = global;
-}
-
-/// Carries out a copy in bulk; what is left to do when its bytes have come.
-pub(crate) fn copy_in_bulk(
-    registers: &Registers,
-    bulk: &Bulk,
-    reach: &mut Reach<'_>,
-) -> Result<Option<Completion>, FaultKind> {
-    let Bulky { shared, global, bytes, mbarrier } = Bulky::of(registers, bulk);
-    for address in [shared, global] {
-        if !address.is_multiple_of(UNIT as u64) {
-            return Err(FaultKind::Misaligned { address, bytes: UNIT as u32 });
-        }
-    }
-    let outside = |space, address| FaultKind::Address { space, address, bytes: bytes as u32 };
-    let start = usize::try_from(shared).ok();
-    let place = start.and_then(|at| reach.shared.get_mut(at..)?.get_mut(..bytes));
-    let place = place.ok_or_else(|| outside("shared", shared))?;
-    if bulk.to_shared {
-        reach.global.read(global, place).map_err(|_| outside("global", global))?;
-        return Ok(Some(Completion { mbarrier, bytes: bytes as u64 }));
-    }
-    reach.global.write(global, place).map_err(|_| outside("global", global))?;
-    Ok(None)
 }

@@ -40,6 +40,19 @@ impl<'a> Reach<'a> {
     }
 }
 
+impl Reach<'_> {
+    /// Looks at shared memory where an address leads in a cluster: that of the CTA or of another, and the place there.
+    pub(crate) fn shared_at<T>(
+        &mut self,
+        address: u64,
+        with: impl FnOnce(&mut [u8], u64) -> T,
+    ) -> Result<T, FaultKind> {
+        let (mut elsewhere, at) = self.elsewhere(address)?;
+        let shared = elsewhere.as_mut().map_or(&mut *self.shared, |memory| &mut memory[..]);
+        Ok(with(shared, at))
+    }
+}
+
 /// A place in one of them.
 enum Spot {
     Global(u64),

@@ -75,7 +75,7 @@ pub(crate) enum Operand {
         negated: [bool; 2],
         transposed: [bool; 2],
     },
-    /// What an instruction's meaning does not depend on: `PR`, a scoreboard.
+    /// What an instruction's meaning does not depend on: `PR`, a scoreboard, a policy of caching.
     Other,
 }
 
@@ -178,7 +178,11 @@ impl Operand {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if let Some(rest) = text.strip_prefix("desc[") {
-            return Self::address(rest.split_once(']')?.1);
+            // Alone it is a policy of caching.
+            return match rest.split_once(']')?.1 {
+                "" => Some(Self::Other),
+                address => Self::address(address),
+            };
         }
         if text.starts_with('[') {
             return Self::address(text);

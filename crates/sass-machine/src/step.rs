@@ -337,18 +337,40 @@ pub(crate) enum Phase {
         /// They take no part in later phases.
         leave: bool,
     },
+    /// What a thread has copied is there, and so many arrive, or so many transactions are done.
+    Copied { address: Address, arrivals: u64, transactions: u64 },
     /// Whether a phase is over; or until it is.
     Check { flag: u8, address: Address, phase: Source, waits: bool },
 }
 
-/// A copy in bulk; uniform registers say from where to where. Behind the one with the place in shared memory stands that of the object which
-/// counts the bytes.
-#[derive(Clone, Copy, Debug)]
+/// From where to where a copy in bulk goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transfer {
+    /// From global memory.
+    ToShared,
+    /// To global memory.
+    FromShared,
+    /// From one place in shared memory to another.
+    Between,
+}
+
+/// A copy in bulk; uniform registers say from where to where. Behind the one with the place in shared memory, that of the destination if both
+/// are there, stands that of the object which counts the bytes.
 pub(crate) struct Bulk {
-    pub(crate) to_shared: bool,
+    pub(crate) transfer: Transfer,
     pub(crate) shared: u8,
-    pub(crate) global: u8,
+    pub(crate) other: u8,
     pub(crate) size: u8,
+    /// What elements of so many bytes become, if they are not replaced.
+    pub(crate) update: Option<(Update, u8)>,
+}
+
+/// A store to shared memory, or an update, of which an object is told: its address is the upper half of the pair's.
+pub(crate) struct Told {
+    pub(crate) address: Address,
+    pub(crate) from: Datum,
+    pub(crate) bytes: u8,
+    pub(crate) update: Option<Update>,
 }
 
 /// A warp's part of a product of four warps: sixteen rows of D = A * B + C.
@@ -415,6 +437,7 @@ pub(crate) enum Action {
     ClusterArrive,
     ClusterWait,
     Bulk(Bulk),
+    Told(Told),
     Group(GroupProduct),
     /// Waits until so many groups of such products are left.
     AwaitProducts(usize),

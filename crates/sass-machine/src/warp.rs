@@ -15,7 +15,7 @@ use crate::step::{Access, Action, Arrival, Compute, Count, Phase, Place, Scratch
 use crate::system::{self, Caller, System};
 use crate::timing::Timing;
 use crate::touched::Touched;
-use crate::{access, collective, groups, warpgroup};
+use crate::{access, bulk, collective, groups, warpgroup};
 use machine::memory::SHARED_WINDOW;
 
 /// What a lane does.
@@ -277,7 +277,7 @@ impl Warp {
             Action::Access(access) => {
                 access::touches(&self.registers, access, active, around.member.as_ref(), touched);
             }
-            Action::Bulk(bulk) if active != 0 => access::touches_in_bulk(&self.registers, bulk, touched),
+            Action::Bulk(bulk) if active != 0 => bulk::touches(&self.registers, bulk, touched),
             _ => {}
         }
         active
@@ -432,13 +432,19 @@ impl Warp {
             }
             Action::Phase(phase) => return self.at_object(phase, active, around.banks, reach),
             Action::Bulk(bulk) => {
-                let Some(completion) = access::copy_in_bulk(&self.registers, bulk, reach)? else {
+                let Some(completion) = bulk::perform(&self.registers, bulk, reach)? else {
                     return Ok(None);
                 };
                 let Some(copies) = &mut reach.copies else {
-                    return Ok(completion.done(reach.shared)?.then_some(Event::Phase));
+                    let done = |shared: &mut [u8], at| completion.at(at).done(shared);
+                    return Ok(reach.shared_at(completion.mbarrier, done)??.then_some(Event::Phase));
                 };
                 copies.push(completion);
+            }
+            Action::Told(told) => {
+                let banks = around.banks;
+                let ended = bulk::tell(&self.registers, &mut self.local, told, active, banks, reach)?;
+                return Ok(ended.then_some(Event::Phase));
             }
             Action::Group(product) => {
                 let due = self.products.begin(warpgroup::begin(&self.registers, product, place));
@@ -585,10 +591,23 @@ impl Warp {
                     };
                     let at = access::place_of(&self.registers, address, lane);
                     let (arrivals, transactions) = (number(*arrivals), number(*transactions));
-                    let (state, is_over) =
-                        Mbarrier::arrive(reach.shared, at, arrivals.unsigned_abs(), transactions, *leave)?;
+                    let arrive = |shared: &mut [u8], at| {
+                        Mbarrier::arrive(shared, at, arrivals.unsigned_abs(), transactions, *leave)
+                    };
+                    let (state, is_over) = reach.shared_at(at, arrive)??;
                     self.registers.write(Place::Registers(*to, 2), state, lane);
                     has_ended |= is_over;
+                }
+            }
+            Phase::Copied { address, arrivals, transactions } => {
+                self.copies.commit();
+                let due = self.copies.leave(0);
+                groups::finish_copies(&due, &mut self.local, reach)?;
+                for lane in lanes(active) {
+                    let done = -i64::try_from(*transactions).unwrap_or(0);
+                    let at = access::place_of(&self.registers, address, lane);
+                    let arrive = |shared: &mut [u8], at| Mbarrier::arrive(shared, at, *arrivals, done, false);
+                    has_ended |= reach.shared_at(at, arrive)??.1;
                 }
             }
             Phase::Check { flag, address, phase, waits } => {
@@ -597,7 +616,7 @@ impl Warp {
                 for lane in lanes(active) {
                     let asked = self.registers.read(phase, banks, lane)? >> 31 & 1 == 1;
                     let at = access::place_of(&self.registers, address, lane);
-                    if Mbarrier::read(reach.shared, at)?.phase() != asked {
+                    if reach.shared_at(at, Mbarrier::read)??.phase() != asked {
                         over |= 1 << lane;
                     } else if *waits {
                         waiting |= 1 << lane;

@@ -1,14 +1,10 @@
 //! Loads, stores, atomics and constants.
 
+use super::update::updating;
 use super::{Given, NOTHING};
 use crate::operand::Operand;
 use crate::registers::{PT, RZ};
 use crate::step::{Access, Action, Address, Datum, Kind, Source, Space, Update};
-use numerics::float::{add_f32, add_f64_in_memory};
-use numerics::format::{Bf16, F16};
-use numerics::half;
-use numerics::packed;
-use numerics::rounding::Rn;
 
 /// Modifiers of order, scope and caching: on one host thread every access is ordered and seen by all.
 const ORDER: [&str; 16] = [
@@ -84,7 +80,7 @@ fn load(given: &Given<'_>, space: Space) -> Option<Access> {
 }
 
 /// The operand at a place, as so many bytes that go to memory.
-fn datum(given: &Given<'_>, at: usize, bytes: u8) -> Option<Datum> {
+pub(super) fn datum(given: &Given<'_>, at: usize, bytes: u8) -> Option<Datum> {
     let kind = if bytes >= 8 { Kind::Wide } else { Kind::Word };
     let low = given.source(at, kind)?;
     let high = match (bytes, low.operand) {
@@ -104,72 +100,13 @@ fn store(given: &Given<'_>, space: Space) -> Option<Access> {
     Some(Access::Store { from: datum(given, 1, bytes)?, address: address(given, 0, space)?, bytes })
 }
 
-/// What an atomic operation does to how many bytes, by its modifiers: an operation, a type.
+/// What an atomic operation does to how many bytes, by its modifiers, and whether it swaps.
 fn update(given: &Given<'_>) -> Option<(Update, u8, bool)> {
-    const OPERATIONS: [&str; 10] = ["ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "CAS"];
     let mut rest = given.modifiers.iter().filter(|it| !ORDER.contains(it));
-    let operation = *rest.next().filter(|it| OPERATIONS.contains(it))?;
+    let operation = *rest.next()?;
     let kind: Vec<&str> = rest.copied().collect();
-    if let Some((update, bytes)) = floats(operation, &kind) {
-        return Some((update, bytes, false));
-    }
-    let bytes = match kind[..] {
-        [] | ["S32"] => 4,
-        ["64" | "S64"] => 8,
-        ["128"] if matches!(operation, "EXCH" | "CAS") => 16,
-        _ => return None,
-    };
-    let signed = matches!(kind[..], ["S32" | "S64"]);
-    // What is compared: the operands' bits are no more than the type's.
-    let above = 128 - 8 * u32::from(bytes);
-    let number = move |value: u128| {
-        let moved = (value << above) as i128;
-        if signed { moved } else { (moved as u128 >> 1) as i128 }
-    };
-    let update: Update = match operation {
-        "ADD" => Box::new(|old, b, _| old.wrapping_add(b)),
-        "MIN" => Box::new(move |old, b, _| if number(b) < number(old) { b } else { old }),
-        "MAX" => Box::new(move |old, b, _| if number(b) > number(old) { b } else { old }),
-        "INC" => Box::new(|old, b, _| u128::from(numerics::integer::inc(old as u32, b as u32))),
-        "DEC" => Box::new(|old, b, _| u128::from(numerics::integer::dec(old as u32, b as u32))),
-        "AND" => Box::new(|old, b, _| old & b),
-        "OR" => Box::new(|old, b, _| old | b),
-        "XOR" => Box::new(|old, b, _| old ^ b),
-        "EXCH" => Box::new(|_, b, _| b),
-        _ => Box::new(|old, b, c| if old == b { c } else { old }),
-    };
+    let (update, bytes) = updating(operation, &kind)?;
     Some((update, bytes, operation == "CAS"))
-}
-
-/// The same of floats: one, or several in the words of a row.
-fn floats(operation: &str, kind: &[&str]) -> Option<(Update, u8)> {
-    let ("ADD" | "MIN" | "MAX", [name, .., "RN"]) = (operation, kind) else { return None };
-    if *kind == ["F64", "RN"] && operation == "ADD" {
-        return Some((Box::new(|old, b, _| u128::from(add_f64_in_memory(old as u64, b as u64))), 8));
-    }
-    let (format, count) = name.split_once('x').unwrap_or((name, "1"));
-    let of_halves = |function: fn(u16, u16) -> u16| -> Box<dyn Fn(u32, u32) -> u32 + Send + Sync> {
-        Box::new(move |old, b| packed::map2(function, old, b))
-    };
-    let (function, bits) = match (operation, format, &kind[1..]) {
-        ("ADD", "F32", ["FTZ", "RN"]) => {
-            (Box::new(add_f32::<Rn, true, false>) as Box<dyn Fn(u32, u32) -> u32 + Send + Sync>, 32)
-        }
-        ("ADD", "F16", ["RN"]) => (of_halves(half::add::<F16, false, false>), 16),
-        ("ADD", "BF16", ["RN"]) => (of_halves(half::add::<Bf16, false, false>), 16),
-        ("MIN", "F16", ["RN"]) => (of_halves(half::min::<F16, false, false, false>), 16),
-        ("MAX", "F16", ["RN"]) => (of_halves(half::max::<F16, false, false, false>), 16),
-        ("MIN", "BF16", ["RN"]) => (of_halves(half::min::<Bf16, false, false, false>), 16),
-        ("MAX", "BF16", ["RN"]) => (of_halves(half::max::<Bf16, false, false, false>), 16),
-        _ => return None,
-    };
-    let bytes = count.parse::<u8>().ok().filter(|&count| count <= 8)? * (bits / 8);
-    matches!(bytes, 4 | 8 | 16).then_some(())?;
-    let update = move |old: u128, b: u128, _| {
-        let word = |at: u32| u128::from(function((old >> at) as u32, (b >> at) as u32)) << at;
-        (0..u32::from(bytes) * 8).step_by(32).fold(0, |all, at| all | word(at))
-    };
-    Some((Box::new(update), bytes))
 }
 
 /// `ATOMG.E.op[.type].order p, d, [a], b[, c]`, `ATOMS.op d, [a], b[, c]`. The predicate of a generic address says whether it was global

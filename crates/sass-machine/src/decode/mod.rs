@@ -11,6 +11,7 @@ mod matrix;
 mod memory;
 mod predicate;
 mod together;
+mod update;
 
 use crate::lanes;
 use crate::operand::{Half, Operand, Sign};
