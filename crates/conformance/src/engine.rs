@@ -68,9 +68,10 @@ fn map_of_results(case: &Case, results: u64, rows: usize) -> Option<Result<Objec
     }
 }
 
-/// Where the parameter `object` lies on the machine, and which one it is.
+/// Where the parameter `object` lies on the machine.
 const OBJECT_OFFSET: usize = (16 + CONSTANTS * 8usize).next_multiple_of(64);
-const OBJECT_INDEX: usize = 3;
+/// Which one it is.
+pub const OBJECT_INDEX: usize = 3;
 
 /// The parameter buffer of a case's kernel, with an object at an offset.
 fn parameters(
@@ -174,7 +175,7 @@ impl Machine {
             Failure::Failed(format!("{line}:{column}: {} {}", wrong[0].code, wrong[0].message))
         })?;
         let loaded = self.device.load(module.0).map_err(|error| Failure::Failed(error.to_string()))?;
-        self.run_by(case, rows, count, constants, |device, shape| {
+        self.run_by(case, rows, (count, OBJECT_OFFSET), constants, |device, shape| {
             let launch = Launch {
                 kernel: loaded.kernel("k").ok_or_else(|| Failure::Failed("no kernel".into()))?,
                 grid: shape.grid,
@@ -195,7 +196,8 @@ impl Machine {
         })
     }
 
-    /// The same by whoever launches kernels on the machine's device: its memory, textures and surfaces.
+    /// The same by whoever launches kernels on the machine's device: its memory, textures and surfaces. The object, if there is one, is so many
+    /// bytes behind the first parameter.
     ///
     /// # Errors
     /// What `launch` says, or if there is no memory.
@@ -203,7 +205,7 @@ impl Machine {
         &self,
         case: &Case,
         rows: &[u64],
-        count: usize,
+        (count, object_at): (usize, usize),
         constants: Option<&[u64]>,
         launch: impl FnOnce(&Arc<Device>, Shape) -> Result<(), Failure>,
     ) -> Result<Vec<u64>, Failure> {
@@ -215,7 +217,7 @@ impl Machine {
         let output = memory.allocate(bytes as u64).map_err(failed)?;
         memory.write(input, &padded(rows, case.inputs.words())).map_err(failed)?;
         let object = self.object(case, output, count).map_err(Failure::Failed)?;
-        let object = object.map(|object| (object, OBJECT_OFFSET));
+        let object = object.map(|object| (object, object_at));
         let shape = Shape {
             grid: [count.div_ceil(THREADS) as u32, 1, 1],
             block: [THREADS as u32, 1, 1],

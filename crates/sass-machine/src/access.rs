@@ -29,7 +29,7 @@ fn addresses(registers: &Registers, address: &Address) -> [u64; LANES] {
 }
 
 /// A register so far behind another; RZ behind RZ.
-fn nth(first: u8, by: u8) -> u8 {
+pub(crate) fn nth(first: u8, by: u8) -> u8 {
     if first == RZ { RZ } else { first.saturating_add(by) }
 }
 

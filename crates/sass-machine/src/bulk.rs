@@ -5,7 +5,7 @@ use crate::fault::FaultKind;
 use crate::mbarrier::{Completion, Mbarrier};
 use crate::memory::{Local, Reach};
 use crate::registers::{Banks, Registers, lanes};
-use crate::step::{Bulk, Space, Told, Transfer};
+use crate::step::{Bulk, Space, Told, Transfer, Update};
 use crate::touched::{Memory, Touched, Way};
 
 /// Bytes of a unit of a copy in bulk.
@@ -63,8 +63,8 @@ fn row<T>(
 }
 
 /// What elements in memory become.
-fn combine(bulk: &Bulk, into: &mut [u8], from: &[u8]) {
-    let Some((update, size)) = &bulk.update else { return into.copy_from_slice(from) };
+pub(crate) fn combine(update: Option<&(Update, u8)>, into: &mut [u8], from: &[u8]) {
+    let Some((update, size)) = update else { return into.copy_from_slice(from) };
     let size = usize::from(*size);
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |value: u128, &byte| value << 8 | u128::from(byte));
     for (into, from) in into.chunks_mut(size).zip(from.chunks(size)) {
@@ -91,11 +91,11 @@ pub(crate) fn perform(
     match bulk.transfer {
         Transfer::ToShared => {
             reach.global.read(other, &mut from).map_err(outside)?;
-            row(reach, shared, bytes, |into| combine(bulk, into, &from))?;
+            row(reach, shared, bytes, |into| combine(bulk.update.as_ref(), into, &from))?;
         }
         Transfer::Between => {
             row(reach, other, bytes, |row| from.copy_from_slice(row))?;
-            row(reach, shared, bytes, |into| combine(bulk, into, &from))?;
+            row(reach, shared, bytes, |into| combine(bulk.update.as_ref(), into, &from))?;
         }
         Transfer::FromShared => {
             row(reach, shared, bytes, |row| from.copy_from_slice(row))?;
@@ -103,7 +103,7 @@ pub(crate) fn perform(
             if bulk.update.is_some() {
                 reach.global.read(other, &mut into).map_err(outside)?;
             }
-            combine(bulk, &mut into, &from);
+            combine(bulk.update.as_ref(), &mut into, &from);
             reach.global.write(other, &into).map_err(outside)?;
             return Ok(None);
         }

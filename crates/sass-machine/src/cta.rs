@@ -166,6 +166,7 @@ impl Cta {
                     scratch: &mut self.scratch,
                     copies: self.copies.as_mut(),
                     member: self.member.as_ref(),
+                    textures: around.textures,
                 };
                 let (executed, event) = warp.run(around, &mut reach, most);
                 *budget -= executed;
@@ -216,6 +217,7 @@ impl Cta {
             scratch: &mut self.scratch,
             copies: self.copies.as_mut(),
             member: self.member.as_ref(),
+            textures: around.textures,
         };
         let event = warp.execute(around, &mut reach);
         drop(own);

@@ -13,6 +13,7 @@ use crate::timing::Schedule;
 use crate::warp::Around;
 use machine::memory::{Buffers, LOCAL_WINDOW};
 use machine::output::Output;
+use machine::texture::Unit;
 use sass::effects::Effects;
 use sass::hazards::Issue;
 use std::collections::BTreeMap;
@@ -50,6 +51,7 @@ pub struct Loaded<'a> {
     constants: Vec<u8>,
     /// Where a copy of the constants lies, which generic addresses lead to.
     constants_at: u64,
+    textures: Option<&'a Unit<'a>>,
     system: System,
 }
 
@@ -170,13 +172,19 @@ impl<'a> Loaded<'a> {
             constants_at = memory.allocate(constants.len() as u64).map_err(none)?;
             memory.write(constants_at, &constants).map_err(none)?;
         }
-        Ok(Self { memory, kernels, variables, constants, constants_at, system: System::default() })
+        Ok(Self { memory, kernels, variables, constants, constants_at, textures: None, system: System::default() })
     }
 
     /// What device code prints goes there, in place of the process's standard output.
     #[must_use]
     pub fn printing_to(self, output: Output) -> Self {
         Self { system: System::new(output), ..self }
+    }
+
+    /// Handles are those of textures and surfaces of this unit.
+    #[must_use]
+    pub fn with_textures(self, textures: &'a Unit<'a>) -> Self {
+        Self { textures: Some(textures), ..self }
     }
 
     /// The address of a variable in global memory.
@@ -255,6 +263,7 @@ impl<'a> Loaded<'a> {
             shared,
             schedule: launch.timed.then(|| kernel.schedule()).flatten(),
             system: &self.system,
+            textures: self.textures,
             cluster: launch.cluster,
             begun: Begun::default(),
         })
@@ -319,6 +328,7 @@ pub(crate) struct Prepared<'a> {
     pub(crate) shared: u64,
     schedule: Option<Arc<Schedule>>,
     system: &'a System,
+    textures: Option<&'a Unit<'a>>,
     /// CTAs of a cluster, and the clusters that have begun.
     pub(crate) cluster: u32,
     begun: Begun,
@@ -367,7 +377,8 @@ impl Prepared<'_> {
     pub(crate) fn around(&self) -> Around<'_> {
         let (steps, banks) = (&self.kernel.steps[..], &self.banks);
         let (block, threads, system) = ([0; 3], self.block, self.system);
-        Around { steps, banks, block, threads, clock: 0, sm: 0, member: None, system }
+        let textures = self.textures;
+        Around { steps, banks, block, threads, clock: 0, sm: 0, textures, member: None, system }
     }
 
     /// The fault that a CTA has met.

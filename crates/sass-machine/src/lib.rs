@@ -35,6 +35,8 @@ mod registers;
 mod sparsity;
 mod step;
 mod system;
+mod tensor;
+mod texture;
 mod timing;
 mod touched;
 mod warp;

@@ -75,9 +75,15 @@ pub(crate) enum Operand {
         negated: [bool; 2],
         transposed: [bool; 2],
     },
+    /// The shape of a texture, or what is asked of it.
+    Shape(&'static str),
     /// What an instruction's meaning does not depend on: `PR`, a scoreboard, a policy of caching.
     Other,
 }
+
+/// Shapes of textures, and what is asked of one.
+const SHAPES: [&str; 8] =
+    ["1D", "2D", "3D", "ARRAY_1D", "ARRAY_2D", "CUBE", "ARRAY_CUBE", "TEX_HEADER_DIMENSION"];
 
 /// A special register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,6 +176,7 @@ impl Operand {
             | Self::Special(_)
             | Self::Convergence(_)
             | Self::Descriptors { .. }
+            | Self::Shape(_)
             | Self::Other => Sign::default(),
         }
     }
@@ -206,6 +213,9 @@ impl Operand {
                 }
             }
             return uniform(register).map(|number| Self::Descriptors { number, negated, transposed });
+        }
+        if let Some(shape) = SHAPES.iter().find(|&&shape| shape == text) {
+            return Some(Self::Shape(shape));
         }
         if ["PR", "UPR"].contains(&text) || text.starts_with("SB") || text.starts_with("gsb") {
             return Some(Self::Other);

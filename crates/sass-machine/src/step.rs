@@ -5,6 +5,8 @@ use crate::registers::{LANES, Plane};
 use crate::sparsity::Sparsity;
 use crate::system::Function;
 use ir::instruction::ShflMode;
+use machine::tensormap::{Direction, Mode};
+use machine::texture::{Beyond, Lookup};
 
 /// How a source is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -373,6 +375,64 @@ pub(crate) struct Told {
     pub(crate) update: Option<Update>,
 }
 
+/// A copy between shared memory and a tensor, whose map and coordinates stand in uniform registers: the map's address, behind the place in
+/// shared memory the object that counts, if something is loaded, then the coordinates.
+pub(crate) struct Tensor {
+    pub(crate) direction: Direction,
+    pub(crate) mode: Mode,
+    pub(crate) rank: usize,
+    pub(crate) shared: u8,
+    pub(crate) map: u8,
+    /// Where windows begin, below; above stand the CTAs that get it.
+    pub(crate) window: Option<u8>,
+    /// An operation on elements: the map says of which type they are.
+    pub(crate) operation: Option<&'static str>,
+}
+
+/// A fetch of a texture's texels.
+pub(crate) struct Fetch {
+    pub(crate) lookup: Lookup,
+    /// Two pairs of registers for the channels.
+    pub(crate) to: [u8; 2],
+    /// A predicate that holds where a texel is absent.
+    pub(crate) absent: Option<u8>,
+    pub(crate) at: u8,
+    pub(crate) more: Option<u8>,
+    pub(crate) has_offsets: bool,
+    pub(crate) handle: u8,
+}
+
+/// What is done on a surface.
+pub(crate) enum Way {
+    Load,
+    /// So many channels, if it counts texels.
+    Store { channels: usize },
+    /// Of unsigned elements, and of those with a sign.
+    Reduce([Update; 2]),
+}
+
+/// An access to a surface.
+pub(crate) struct OnSurface {
+    pub(crate) way: Way,
+    pub(crate) dimensions: usize,
+    pub(crate) layered: bool,
+    /// Whether the first coordinate counts texels.
+    pub(crate) formatted: bool,
+    pub(crate) bytes: u8,
+    pub(crate) beyond: Beyond,
+    pub(crate) at: u8,
+    pub(crate) data: u8,
+    pub(crate) handle: u8,
+}
+
+/// What is done by the handle of a texture or surface.
+pub(crate) enum Texel {
+    Fetch(Fetch),
+    /// The size of a level along an axis.
+    Extent { to: u8, level: u8, axis: usize, handle: u8 },
+    Surface(OnSurface),
+}
+
 /// A warp's part of a product of four warps: sixteen rows of D = A * B + C.
 pub(crate) struct GroupProduct {
     pub(crate) config: numerics::tensor::Config,
@@ -438,6 +498,8 @@ pub(crate) enum Action {
     ClusterWait,
     Bulk(Bulk),
     Told(Told),
+    Tensor(Tensor),
+    Texel(Texel),
     Group(GroupProduct),
     /// Waits until so many groups of such products are left.
     AwaitProducts(usize),

@@ -7,7 +7,7 @@
 use crate::cluster::{Cluster, Member};
 use crate::fault::FaultKind;
 use crate::groups::{Begun, Fetched, Groups};
-use crate::mbarrier::Mbarrier;
+use crate::mbarrier::{Completion, Mbarrier};
 use crate::memory::{Local, Reach};
 use crate::operand::{Operand, Special};
 use crate::registers::{Banks, LANES, Registers, lanes};
@@ -15,8 +15,9 @@ use crate::step::{Access, Action, Arrival, Compute, Count, Phase, Place, Scratch
 use crate::system::{self, Caller, System};
 use crate::timing::Timing;
 use crate::touched::Touched;
-use crate::{access, bulk, collective, groups, warpgroup};
+use crate::{access, bulk, collective, groups, tensor, texture, warpgroup};
 use machine::memory::SHARED_WINDOW;
+use machine::texture::Unit;
 
 /// What a lane does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,21 @@ const BARRIERS: usize = 16;
 /// Bytes of an instruction.
 const WORD: u64 = crate::decode::WORD as u64;
 
+/// Tells a copy's object of it, or notes the copy where somebody else says when it is done.
+fn finish(copy: Option<Completion>, reach: &mut Reach<'_>) -> Result<Option<Event>, FaultKind> {
+    match (copy, &mut reach.copies) {
+        (None, _) => Ok(None),
+        (Some(copy), Some(copies)) => {
+            copies.push(copy);
+            Ok(None)
+        }
+        (Some(copy), None) => {
+            let done = |shared: &mut [u8], at| copy.at(at).done(shared);
+            Ok(reach.shared_at(copy.mbarrier, done)??.then_some(Event::Phase))
+        }
+    }
+}
+
 /// What a warp needs to know of its surroundings.
 pub(crate) struct Around<'a> {
     pub(crate) steps: &'a [Step],
@@ -59,6 +75,8 @@ pub(crate) struct Around<'a> {
     pub(crate) clock: u64,
     /// The SM's number.
     pub(crate) sm: u32,
+    /// The device's textures and surfaces, if it is known which.
+    pub(crate) textures: Option<&'a Unit<'a>>,
     /// The CTA's place in its cluster.
     pub(crate) member: Option<Member>,
     pub(crate) system: &'a System,
@@ -431,16 +449,9 @@ impl Warp {
                 }
             }
             Action::Phase(phase) => return self.at_object(phase, active, around.banks, reach),
-            Action::Bulk(bulk) => {
-                let Some(completion) = bulk::perform(&self.registers, bulk, reach)? else {
-                    return Ok(None);
-                };
-                let Some(copies) = &mut reach.copies else {
-                    let done = |shared: &mut [u8], at| completion.at(at).done(shared);
-                    return Ok(reach.shared_at(completion.mbarrier, done)??.then_some(Event::Phase));
-                };
-                copies.push(completion);
-            }
+            Action::Texel(texel) => texture::perform(&mut self.registers, texel, active, reach)?,
+            Action::Bulk(bulk) => return finish(bulk::perform(&self.registers, bulk, reach)?, reach),
+            Action::Tensor(tensor) => return finish(tensor::perform(&self.registers, tensor, reach)?, reach),
             Action::Told(told) => {
                 let banks = around.banks;
                 let ended = bulk::tell(&self.registers, &mut self.local, told, active, banks, reach)?;

@@ -5,7 +5,7 @@
 //! execute is listed, by what it is, in `not-recorded.txt`; BLESS=1 writes the list anew.
 
 use conformance::Case;
-use conformance::engine::{Failure, Machine, Module, Shape};
+use conformance::engine::{Failure, Machine, Module, OBJECT_INDEX, Shape};
 use conformance::inputs::Made;
 use conformance::recording::{Entry, Recording};
 use machine::Device;
@@ -31,10 +31,10 @@ enum Ended {
     Differs(String),
 }
 
-fn run(device: &Device, cubin: &[u8], shape: &Shape, cluster: u32) -> Result<(), Failure> {
+fn run(device: &Device, program: &Program, shape: &Shape, cluster: u32) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::Failed(error.to_string());
-    let program = Program::read(cubin, false).map_err(|error| failed(&error))?;
-    let loaded = Loaded::new(&program, device.memory()).map_err(|error| failed(&error))?;
+    let textures = device.texture_unit();
+    let loaded = Loaded::new(program, device.memory()).map_err(|error| failed(&error))?.with_textures(&textures);
     if let Some(text) = loaded.not_executed("k0").into_iter().next() {
         return Err(Failure::Unsupported(text));
     }
@@ -60,7 +60,11 @@ fn judge(machine: &Machine, made: &Made, case: &Case, entry: &Entry, level: Leve
     let compiled = ptxas::compile_entries(&module, level, |_| true);
     let cubin = compiled.map_err(|why| Ended::Not(format!("not compiled: {}", why[0].label)))?.cubin;
     let rows = made.rows(&case.inputs);
-    let words = machine.run_by(case, &rows, case.inputs.count(&rows), None, |device, shape| run(device, &cubin, &shape, cluster));
+    let program = Program::read(&cubin, false).map_err(|error| Ended::Differs(error.to_string()))?;
+    let object = program.parameters("k0").get(OBJECT_INDEX).map_or(0, |object| usize::from(object.offset));
+    let words = machine.run_by(case, &rows, (case.inputs.count(&rows), object), None, |device, shape| {
+        run(device, &program, &shape, cluster)
+    });
     let words = words.map_err(|why| match why {
         // The mnemonic and its modifiers.
         Failure::Unsupported(text) => Ended::Not(format!("not executed: {}", sass::Instruction::head(&text))),

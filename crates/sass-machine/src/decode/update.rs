@@ -1,7 +1,7 @@
 //! What atomic operations and reductions make of what is in memory.
 
 use crate::step::Update;
-use numerics::float::{add_f32, add_f64, add_f64_in_memory};
+use numerics::float::{add_f32, add_f64_in_memory};
 use numerics::format::{Bf16, F16};
 use numerics::rounding::Rn;
 use numerics::{half, integer};
@@ -11,13 +11,12 @@ pub(super) fn updating(operation: &str, kind: &[&str]) -> Option<(Update, u8)> {
     floats(operation, kind).or_else(|| integers(operation, kind))
 }
 
-/// The same of elements of copies in bulk: a sum of singles keeps what is below the least normal number, and one of doubles is an ordinary one.
-pub(super) fn updating_in_bulk(operation: &str, kind: &[&str]) -> Option<(Update, u8)> {
+/// The same of elements of copies in bulk: a sum of singles keeps what is below the least normal number.
+pub(crate) fn updating_in_bulk(operation: &str, kind: &[&str]) -> Option<(Update, u8)> {
     match (operation, kind) {
         ("ADD", ["F32", "RN"]) => {
             Some((Box::new(|old, b, _| u128::from(add_f32::<Rn, false, false>(old as u32, b as u32))), 4))
         }
-        ("ADD", ["F64", "RN"]) => Some((Box::new(|old, b, _| u128::from(add_f64::<Rn>(b as u64, old as u64))), 8)),
         _ => updating(operation, kind),
     }
 }
