@@ -231,7 +231,12 @@ pub(crate) fn perform(
 }
 
 /// What goes to memory, in a lane.
-pub(crate) fn datum(registers: &Registers, datum: &Datum, banks: &Banks, lane: usize) -> Result<u128, FaultKind> {
+pub(crate) fn datum(
+    registers: &Registers,
+    datum: &Datum,
+    banks: &Banks,
+    lane: usize,
+) -> Result<u128, FaultKind> {
     let high = datum.high.as_ref().map_or(Ok(0), |high| registers.read(high, banks, lane))?;
     Ok(u128::from(registers.read(&datum.low, banks, lane)?) | u128::from(high) << 64)
 }

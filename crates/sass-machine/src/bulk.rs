@@ -1,6 +1,7 @@
 //! Copies and reductions in bulk, and stores that tell an object of their bytes: what goes on beside the threads here is done at once.
 
 use crate::access;
+use crate::cluster::in_each;
 use crate::fault::FaultKind;
 use crate::mbarrier::{Completion, Mbarrier};
 use crate::memory::{Local, Reach};
@@ -18,6 +19,8 @@ struct Bulky {
     other: u64,
     bytes: usize,
     mbarrier: u64,
+    /// The CTAs of the cluster that get it, if it is not for one.
+    mask: Option<u16>,
 }
 
 impl Bulky {
@@ -28,8 +31,8 @@ impl Bulky {
                 Transfer::Between => u64::from(registers.uniform(bulk.other)),
                 Transfer::ToShared | Transfer::FromShared => registers.uniform_pair(bulk.other),
             },
-            // Above stand the CTAs of a cluster that get it.
             bytes: (registers.uniform(bulk.size) & 0xffff) as usize * UNIT,
+            mask: bulk.many.then(|| (registers.uniform(bulk.size) >> 16) as u16),
             mbarrier: u64::from(registers.uniform(bulk.shared.saturating_add(1))),
         }
     }
@@ -66,7 +69,8 @@ fn row<T>(
 pub(crate) fn combine(update: Option<&(Update, u8)>, into: &mut [u8], from: &[u8]) {
     let Some((update, size)) = update else { return into.copy_from_slice(from) };
     let size = usize::from(*size);
-    let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |value: u128, &byte| value << 8 | u128::from(byte));
+    let number =
+        |bytes: &[u8]| bytes.iter().rev().fold(0, |value: u128, &byte| value << 8 | u128::from(byte));
     for (into, from) in into.chunks_mut(size).zip(from.chunks(size)) {
         let new = update(number(into), number(from), 0).to_le_bytes();
         into.copy_from_slice(&new[..into.len()]);
@@ -78,8 +82,8 @@ pub(crate) fn perform(
     registers: &Registers,
     bulk: &Bulk,
     reach: &mut Reach<'_>,
-) -> Result<Option<Completion>, FaultKind> {
-    let Bulky { shared, other, bytes, mbarrier } = Bulky::of(registers, bulk);
+) -> Result<Vec<Completion>, FaultKind> {
+    let Bulky { shared, other, bytes, mbarrier, mask } = Bulky::of(registers, bulk);
     for address in [shared, other] {
         if !address.is_multiple_of(UNIT as u64) {
             return Err(FaultKind::Misaligned { address, bytes: UNIT as u32 });
@@ -87,11 +91,12 @@ pub(crate) fn perform(
     }
     let outside = |_| FaultKind::Address { space: "global", address: other, bytes: bytes as u32 };
     let mut from = vec![0; bytes];
-    let completion = Completion { mbarrier, bytes: bytes as u64 };
     match bulk.transfer {
         Transfer::ToShared => {
             reach.global.read(other, &mut from).map_err(outside)?;
-            row(reach, shared, bytes, |into| combine(bulk.update.as_ref(), into, &from))?;
+            for shared in in_each(shared, mask) {
+                row(reach, shared, bytes, |into| combine(bulk.update.as_ref(), into, &from))?;
+            }
         }
         Transfer::Between => {
             row(reach, other, bytes, |row| from.copy_from_slice(row))?;
@@ -105,10 +110,11 @@ pub(crate) fn perform(
             }
             combine(bulk.update.as_ref(), &mut into, &from);
             reach.global.write(other, &into).map_err(outside)?;
-            return Ok(None);
+            return Ok(Vec::new());
         }
     }
-    Ok(Some(completion))
+    let told = in_each(mbarrier, mask);
+    Ok(told.map(|mbarrier| Completion { mbarrier, bytes: bytes as u64 }).collect())
 }
 
 /// Stores, or updates, of lanes in shared memory whose objects are told of the bytes; whether that ended a phase.

@@ -172,7 +172,15 @@ impl<'a> Loaded<'a> {
             constants_at = memory.allocate(constants.len() as u64).map_err(none)?;
             memory.write(constants_at, &constants).map_err(none)?;
         }
-        Ok(Self { memory, kernels, variables, constants, constants_at, textures: None, system: System::default() })
+        Ok(Self {
+            memory,
+            kernels,
+            variables,
+            constants,
+            constants_at,
+            textures: None,
+            system: System::default(),
+        })
     }
 
     /// What device code prints goes there, in place of the process's standard output.

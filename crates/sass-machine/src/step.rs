@@ -363,6 +363,8 @@ pub(crate) struct Bulk {
     pub(crate) shared: u8,
     pub(crate) other: u8,
     pub(crate) size: u8,
+    /// Whether above the size stand the CTAs of the cluster that get it.
+    pub(crate) many: bool,
     /// What elements of so many bytes become, if they are not replaced.
     pub(crate) update: Option<(Update, u8)>,
 }
@@ -383,8 +385,9 @@ pub(crate) struct Tensor {
     pub(crate) rank: usize,
     pub(crate) shared: u8,
     pub(crate) map: u8,
-    /// Where windows begin, below; above stand the CTAs that get it.
+    /// Where windows begin, below; above stand the CTAs that get it, if there are `many`.
     pub(crate) window: Option<u8>,
+    pub(crate) many: bool,
     /// An operation on elements: the map says of which type they are.
     pub(crate) operation: Option<&'static str>,
 }
@@ -406,7 +409,9 @@ pub(crate) struct Fetch {
 pub(crate) enum Way {
     Load,
     /// So many channels, if it counts texels.
-    Store { channels: usize },
+    Store {
+        channels: usize,
+    },
     /// Of unsigned elements, and of those with a sign.
     Reduce([Update; 2]),
 }
@@ -429,7 +434,12 @@ pub(crate) struct OnSurface {
 pub(crate) enum Texel {
     Fetch(Fetch),
     /// The size of a level along an axis.
-    Extent { to: u8, level: u8, axis: usize, handle: u8 },
+    Extent {
+        to: u8,
+        level: u8,
+        axis: usize,
+        handle: u8,
+    },
     Surface(OnSurface),
 }
 

@@ -1,13 +1,14 @@
 //! Copies between shared memory and tensors (PTX ISA, "Tensor copy instructions"); which bytes they move [`machine::tensormap`] says. They are done
 //! with their instruction.
 
+use crate::cluster::in_each;
 use crate::decode::updating_in_bulk;
 use crate::fault::FaultKind;
 use crate::mbarrier::Completion;
 use crate::memory::Reach;
 use crate::registers::Registers;
 use crate::step::{Tensor, Update};
-use machine::tensormap::{BYTES, DataType, Direction, MAX_RANK, Mode, Run, Start, TensorMap, Walk};
+use machine::tensormap::{BYTES, DataType, Direction, MAX_RANK, Mode, Run, Start, Swizzle, TensorMap, Walk};
 use numerics::convert::f32_to_tf32;
 use numerics::rounding::Rn;
 
@@ -61,7 +62,7 @@ pub(crate) fn perform(
     registers: &Registers,
     tensor: &Tensor,
     reach: &mut Reach<'_>,
-) -> Result<Option<Completion>, FaultKind> {
+) -> Result<Vec<Completion>, FaultKind> {
     let at = registers.uniform_pair(tensor.map);
     let mut bytes = [0; BYTES];
     let outside = |_| FaultKind::Address { space: "global", address: at, bytes: BYTES as u32 };
@@ -69,6 +70,10 @@ pub(crate) fn perform(
     let map = TensorMap::from_bytes(&bytes);
     let walk = map.runs(&start(registers, tensor), tensor.direction).map_err(illegal)?;
     let ty = map.data_type().ok_or_else(|| illegal("a tensor map of no type".to_owned()))?;
+    use Swizzle::{Bytes32, Bytes64, Bytes128, None as Plain};
+    if ty.bits() < 8 || !matches!(map.swizzle(), Plain | Bytes32 | Bytes64 | Bytes128) {
+        return Err(illegal("the tensor map's elements or chunks are none that sm_90 has".to_owned()));
+    }
     let update = match tensor.operation {
         None => None,
         Some(operation) => {
@@ -79,16 +84,17 @@ pub(crate) fn perform(
     let tile = u64::from(registers.uniform(tensor.shared));
     let mbarrier = u64::from(registers.uniform(tensor.shared.saturating_add(1)));
     let total = walk.bytes();
+    let mask = tensor.window.filter(|_| tensor.many).map(|window| (registers.uniform(window) >> 16) as u16);
     // The whole tile first, so that no map makes a copy longer than shared memory.
     for place in [tile, tile + walk.footprint().saturating_sub(1)] {
         in_shared(reach, place, &mut [0], false)?;
     }
     match tensor.direction {
-        Direction::Load => load(&map, walk, tile, reach)?,
+        Direction::Load => load(&map, walk, (tile, mask), reach)?,
         Direction::Store => store(&map, walk, tile, update.as_ref(), reach)?,
     }
-    let loads = tensor.direction == Direction::Load;
-    Ok(loads.then_some(Completion { mbarrier, bytes: total }))
+    let told = in_each(mbarrier, mask).filter(|_| tensor.direction == Direction::Load);
+    Ok(told.map(|mbarrier| Completion { mbarrier, bytes: total }).collect())
 }
 
 /// Copies bytes of shared memory, there or from there.
@@ -115,7 +121,12 @@ fn outside(address: u64) -> FaultKind {
     FaultKind::Address { space: "global", address, bytes: PIECE as u32 }
 }
 
-fn load(map: &TensorMap, walk: Walk, tile: u64, reach: &mut Reach<'_>) -> Result<(), FaultKind> {
+fn load(
+    map: &TensorMap,
+    walk: Walk,
+    (tile, mask): (u64, Option<u16>),
+    reach: &mut Reach<'_>,
+) -> Result<(), FaultKind> {
     let pattern = map.fill().pattern();
     let rounds = map.data_type().is_some_and(DataType::is_tf32);
     let bytes = walk.run_bytes();
@@ -134,7 +145,9 @@ fn load(map: &TensorMap, walk: Walk, tile: u64, reach: &mut Reach<'_>) -> Result
                 }
             }
             let to = map.swizzle().permute(tile + shared + start);
-            in_shared(reach, to, &mut piece[..count as usize], true)?;
+            for to in in_each(to, mask) {
+                in_shared(reach, to, &mut piece[..count as usize], true)?;
+            }
         }
     }
     Ok(())
@@ -172,7 +185,8 @@ fn store(
             let rest = first.max(end)..last;
             if update.is_none() && !rest.is_empty() {
                 // The rest of the last chunk, where there is memory at all.
-                let _ = reach.global.write(global.wrapping_add(rest.start), &piece[part(rest.start, rest.end)]);
+                let _ =
+                    reach.global.write(global.wrapping_add(rest.start), &piece[part(rest.start, rest.end)]);
             }
         }
     }

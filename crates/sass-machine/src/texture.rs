@@ -43,7 +43,8 @@ fn look_up(registers: &mut Registers, fetch: &Fetch, unit: &Unit<'_>, lane: usiz
     let row = |first: u8, by: usize| registers.plane(nth(first, by as u8))[lane];
     let mut lookup = fetch.lookup;
     let Geometry { dimensions, layered, .. } = lookup.geometry;
-    let mut request = Request::default();
+    // Code scales directions itself.
+    let mut request = Request { projected: true, ..Request::default() };
     let derives = lookup.mip == Mip::Gradient;
     // A layer stands in front, but behind them where there are derivatives.
     let (first, layer) = match (layered, derives) {
@@ -127,7 +128,8 @@ fn on_surface(
         Target::Outside => return Err(FaultKind::Object("a surface access beyond its edge".to_owned())),
     };
     let bytes = bytes as usize;
-    if let Some(address) = address.filter(|address| !address.is_multiple_of(bytes.next_power_of_two() as u64)) {
+    if let Some(address) = address.filter(|address| !address.is_multiple_of(bytes.next_power_of_two() as u64))
+    {
         return Err(FaultKind::Misaligned { address, bytes: bytes as u32 });
     }
     let outside = |address| FaultKind::Address { space: "global", address, bytes: bytes as u32 };

@@ -18,6 +18,7 @@ use crate::touched::Touched;
 use crate::{access, bulk, collective, groups, tensor, texture, warpgroup};
 use machine::memory::SHARED_WINDOW;
 use machine::texture::Unit;
+use std::collections::BTreeMap;
 
 /// What a lane does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,19 +50,18 @@ const BARRIERS: usize = 16;
 /// Bytes of an instruction.
 const WORD: u64 = crate::decode::WORD as u64;
 
-/// Tells a copy's object of it, or notes the copy where somebody else says when it is done.
-fn finish(copy: Option<Completion>, reach: &mut Reach<'_>) -> Result<Option<Event>, FaultKind> {
-    match (copy, &mut reach.copies) {
-        (None, _) => Ok(None),
-        (Some(copy), Some(copies)) => {
-            copies.push(copy);
-            Ok(None)
-        }
-        (Some(copy), None) => {
-            let done = |shared: &mut [u8], at| copy.at(at).done(shared);
-            Ok(reach.shared_at(copy.mbarrier, done)??.then_some(Event::Phase))
-        }
+/// Tells the objects of a copy of it, or notes the copy where somebody else says when it is done.
+fn finish(copies: Vec<Completion>, reach: &mut Reach<'_>) -> Result<Option<Event>, FaultKind> {
+    if let Some(noted) = &mut reach.copies {
+        noted.extend(copies);
+        return Ok(None);
     }
+    let mut has_ended = false;
+    for copy in copies {
+        let done = |shared: &mut [u8], at| copy.at(at).done(shared);
+        has_ended |= reach.shared_at(copy.mbarrier, done)??;
+    }
+    Ok(has_ended.then_some(Event::Phase))
 }
 
 /// What a warp needs to know of its surroundings.
@@ -537,13 +537,7 @@ impl Warp {
                 if *arrival != Arrival::Arrive {
                     self.stop(active, place + 1, State::Barrier);
                 }
-                return Ok(Some(Event::Arrived {
-                    number,
-                    threads,
-                    arrival: *arrival,
-                    held,
-                    active,
-                }));
+                return Ok(Some(Event::Arrived { number, threads, arrival: *arrival, held, active }));
             }
             Action::Result { to, flag } => {
                 let (count, truth) = self.result;
@@ -592,6 +586,8 @@ impl Warp {
         let mut has_ended = false;
         match what {
             Phase::Arrive { to, address, arrivals, transactions, count, leave } => {
+                // Lanes that arrive at one object together get the state that it had before all of them.
+                let mut states = BTreeMap::new();
                 for lane in lanes(active) {
                     let given = self.registers.read(count, banks, lane)?;
                     let number = |count: Count| match count {
@@ -606,6 +602,7 @@ impl Warp {
                         Mbarrier::arrive(shared, at, arrivals.unsigned_abs(), transactions, *leave)
                     };
                     let (state, is_over) = reach.shared_at(at, arrive)??;
+                    let state = *states.entry(at).or_insert(state);
                     self.registers.write(Place::Registers(*to, 2), state, lane);
                     has_ended |= is_over;
                 }

@@ -38,12 +38,18 @@ impl Layout {
 
     /// Where byte `along` of a row is, if rows lie along k.
     fn place(&self, row: u64, along: u64) -> usize {
-        self.swizzled(row / 8 * self.stride + row % 8 * self.width + along % self.width + along / self.width * self.leading)
+        self.swizzled(
+            row / 8 * self.stride
+                + row % 8 * self.width
+                + along % self.width
+                + along / self.width * self.leading,
+        )
     }
 
     /// Where an element of 16 bits is, if rows lie across k. Without swizzling the two strides change places.
     fn across(&self, row: u64, k: u64) -> usize {
-        let (rows, ks) = if self.width == CHUNK { (self.stride, self.leading) } else { (self.leading, self.stride) };
+        let (rows, ks) =
+            if self.width == CHUNK { (self.stride, self.leading) } else { (self.leading, self.stride) };
         let inside = 2 * row;
         self.swizzled(k / 8 * ks + k % 8 * self.width + inside % self.width + inside / self.width * rows)
     }

@@ -85,6 +85,8 @@ pub struct Lookup {
 pub struct Request {
     /// The coordinates as they stand in the instruction: layer, sample, then the others.
     pub coordinates: [u32; 4],
+    /// Whether a direction's greatest component is about 1 already.
+    pub projected: bool,
     /// The level.
     pub lod: u32,
     /// The gradients along the screen's axes.
@@ -310,7 +312,8 @@ impl Unit<'_> {
     /// The point of a cube that the coordinates name.
     fn cube_point(&self) -> Option<FaceCoordinates> {
         let direction = || [0, 1, 2].map(|axis| self.axis_coordinate(axis));
-        self.lookup.geometry.cube.then(|| cube::face_coordinates(cube::project(direction())))
+        let projected = || if self.request.projected { direction() } else { cube::project(direction()) };
+        self.lookup.geometry.cube.then(|| cube::face_coordinates(projected()))
     }
 
     /// The texels of a level around the coordinates, moved by what a probe says, with its weight.

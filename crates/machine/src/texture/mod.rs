@@ -34,9 +34,9 @@ pub(crate) mod table;
 mod unit;
 
 pub use array::{Array, ArrayDescriptor, CopyRegion, Format, Kind, Level};
+pub use lookup::{Geometry, Lookup, Mip, Request, Results};
 pub use numerics::texture::address::AddressMode;
 pub use numerics::texture::format::Element;
-pub use lookup::{Geometry, Lookup, Mip, Request, Results};
 pub use object::{Resource, ResourceView, SamplerDescriptor, Surface, TextureDescriptor};
 pub use surface::{Beyond, Coordinates, Target};
 pub use table::{Handle, TextureError};

@@ -42,9 +42,11 @@ impl Unit<'_> {
         };
         let beyond = self.device.reach().snapshot();
         let memory = beyond.view(self.device.shared_memory());
-        lookup.run((&memory, None), &texture.texels, &texture.sampler, request).map_err(|failure| match failure {
-            Failure::Mismatch(why) => why,
-            Failure::Address(address) => format!("there are no texels at {address:#x}"),
+        lookup.run((&memory, None), &texture.texels, &texture.sampler, request).map_err(|failure| {
+            match failure {
+                Failure::Mismatch(why) => why,
+                Failure::Address(address) => format!("there are no texels at {address:#x}"),
+            }
         })
     }
 

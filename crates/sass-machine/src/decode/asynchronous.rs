@@ -7,7 +7,8 @@ use crate::operand::{Operand, Sign};
 use crate::registers::{PT, URZ};
 use crate::sparsity::Sparsity;
 use crate::step::{
-    Access, Action, Bulk, Count, Datum, GroupProduct, Kind, Phase, Place, Source, Space, Told, Transfer, Update,
+    Access, Action, Bulk, Count, Datum, GroupProduct, Kind, Phase, Place, Source, Space, Told, Transfer,
+    Update,
 };
 use numerics::rounding::Mode;
 use numerics::tensor::{Accumulator, BitOperation, Config, Operand as Elements, Unit};
@@ -19,12 +20,18 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         ("SYNCS", ["CCTL", "IV"]) => Some(Action::Nothing),
         ("SYNCS", ["ARRIVE", "TRANS64", rest @ ..]) => arrive(given, rest),
         ("SYNCS", ["PHASECHK", "TRANS64", rest @ ..]) => check(given, rest),
-        ("UBLKCP", [to, from]) => bulk(given, to, from, None),
+        ("UBLKCP", [to, from] | [to, from, "MULTICAST"]) => bulk(given, to, from, None),
         ("UBLKRED", [to, from, operation, kind @ ..]) => {
             bulk(given, to, from, Some(updating_in_bulk(operation, kind)?))
         }
         ("STAS", [] | ["64" | "128"]) => {
-            let bytes = if given.has("128") { 16 } else if given.has("64") { 8 } else { 4 };
+            let bytes = if given.has("128") {
+                16
+            } else if given.has("64") {
+                8
+            } else {
+                4
+            };
             told(given, bytes, None)
         }
         ("REDAS", [operation, kind @ ..]) => {
@@ -163,7 +170,14 @@ fn bulk(given: &Given<'_>, to: &str, from: &str, update: Option<(Update, u8)>) -
         _ => return None,
     };
     matches!(given.operands.len(), 3 | 4).then_some(())?;
-    Some(Action::Bulk(Bulk { transfer, shared, other, size: uniform(2)?, update }))
+    Some(Action::Bulk(Bulk {
+        transfer,
+        shared,
+        other,
+        size: uniform(2)?,
+        many: given.has("MULTICAST"),
+        update,
+    }))
 }
 
 /// What a product multiplies and adds, and how deep it is.

@@ -126,10 +126,7 @@ fn atomic(given: &Given<'_>, space: Space) -> Option<Access> {
         done,
         address: address(given, at + 1, space)?,
         bytes,
-        operands: [
-            datum(given, at + 2, bytes)?,
-            if swaps { datum(given, at + 3, bytes)? } else { none },
-        ],
+        operands: [datum(given, at + 2, bytes)?, if swaps { datum(given, at + 3, bytes)? } else { none }],
         update,
     })
 }

@@ -17,7 +17,7 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         "UTMAPF" => return Some(Action::Nothing),
         _ => return None,
     };
-    let (mut rank, mut mode, mut operation) = (None, Mode::Tile, None);
+    let (mut rank, mut mode, mut operation, mut many) = (None, Mode::Tile, None, false);
     for modifier in &given.modifiers {
         match *modifier {
             "1D" => rank = Some(1),
@@ -25,6 +25,7 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
             "3D" => rank = Some(3),
             "4D" => rank = Some(4),
             "5D" => rank = Some(5),
+            "MULTICAST" => many = true,
             "IM2COL" => mode = Mode::Im2col,
             other => operation = Some(*OPERATIONS.iter().find(|&&it| it == other)?),
         }
@@ -44,6 +45,7 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         shared: uniform(0)?,
         map: uniform(1)?,
         window,
+        many,
         operation,
     }))
 }
