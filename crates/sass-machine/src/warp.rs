@@ -4,21 +4,22 @@
 //! not taken by all. Of lanes that are ready those go first that are behind all others, until a `YIELD` or too many branches give the others
 //! their turn; lanes that come to one place run on together.
 
+mod objects;
+
 use crate::cluster::{Cluster, Member};
 use crate::fault::FaultKind;
 use crate::groups::{Begun, Fetched, Groups};
-use crate::mbarrier::{Completion, Mbarrier};
+use crate::mbarrier::Mbarrier;
 use crate::memory::{Local, Reach};
 use crate::operand::{Operand, Special};
 use crate::registers::{Banks, LANES, Registers, lanes};
-use crate::step::{Access, Action, Arrival, Compute, Count, Phase, Place, Scratch, Source, Step};
+use crate::step::{Access, Action, Arrival, Compute, Place, Scratch, Source, Step};
 use crate::system::{self, Caller, System};
 use crate::timing::Timing;
 use crate::touched::Touched;
 use crate::{access, bulk, collective, groups, tensor, texture, warpgroup};
 use machine::memory::SHARED_WINDOW;
 use machine::texture::Unit;
-use std::collections::BTreeMap;
 
 /// What a lane does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,20 +50,6 @@ const PATIENCE: u32 = 4096;
 const BARRIERS: usize = 16;
 /// Bytes of an instruction.
 const WORD: u64 = crate::decode::WORD as u64;
-
-/// Tells the objects of a copy of it, or notes the copy where somebody else says when it is done.
-fn finish(copies: Vec<Completion>, reach: &mut Reach<'_>) -> Result<Option<Event>, FaultKind> {
-    if let Some(noted) = &mut reach.copies {
-        noted.extend(copies);
-        return Ok(None);
-    }
-    let mut has_ended = false;
-    for copy in copies {
-        let done = |shared: &mut [u8], at| copy.at(at).done(shared);
-        has_ended |= reach.shared_at(copy.mbarrier, done)??;
-    }
-    Ok(has_ended.then_some(Event::Phase))
-}
 
 /// What a warp needs to know of its surroundings.
 pub(crate) struct Around<'a> {
@@ -450,8 +437,12 @@ impl Warp {
             }
             Action::Phase(phase) => return self.at_object(phase, active, around.banks, reach),
             Action::Texel(texel) => texture::perform(&mut self.registers, texel, active, reach)?,
-            Action::Bulk(bulk) => return finish(bulk::perform(&self.registers, bulk, reach)?, reach),
-            Action::Tensor(tensor) => return finish(tensor::perform(&self.registers, tensor, reach)?, reach),
+            Action::Bulk(bulk) => {
+                return objects::finish(bulk::perform(&self.registers, bulk, reach)?, reach);
+            }
+            Action::Tensor(tensor) => {
+                return objects::finish(tensor::perform(&self.registers, tensor, reach)?, reach);
+            }
             Action::Told(told) => {
                 let banks = around.banks;
                 let ended = bulk::tell(&self.registers, &mut self.local, told, active, banks, reach)?;
@@ -573,76 +564,6 @@ impl Warp {
             Action::NoInstruction(word) => return Err(FaultKind::NoInstruction(*word)),
         }
         Ok(None)
-    }
-
-    /// What lanes do at objects in shared memory, one after the other.
-    fn at_object(
-        &mut self,
-        what: &Phase,
-        active: u32,
-        banks: &Banks,
-        reach: &mut Reach<'_>,
-    ) -> Result<Option<Event>, FaultKind> {
-        let mut has_ended = false;
-        match what {
-            Phase::Arrive { to, address, arrivals, transactions, count, leave } => {
-                // Lanes that arrive at one object together get the state that it had before all of them.
-                let mut states = BTreeMap::new();
-                for lane in lanes(active) {
-                    let given = self.registers.read(count, banks, lane)?;
-                    let number = |count: Count| match count {
-                        Count::None => 0,
-                        Count::One => 1,
-                        Count::Given => i64::from(given as u32),
-                        Count::Done => -i64::from(given as u32),
-                    };
-                    let at = access::place_of(&self.registers, address, lane);
-                    let (arrivals, transactions) = (number(*arrivals), number(*transactions));
-                    let arrive = |shared: &mut [u8], at| {
-                        Mbarrier::arrive(shared, at, arrivals.unsigned_abs(), transactions, *leave)
-                    };
-                    let (state, is_over) = reach.shared_at(at, arrive)??;
-                    let state = *states.entry(at).or_insert(state);
-                    self.registers.write(Place::Registers(*to, 2), state, lane);
-                    has_ended |= is_over;
-                }
-            }
-            Phase::Copied { address, arrivals, transactions } => {
-                self.copies.commit();
-                let due = self.copies.leave(0);
-                groups::finish_copies(&due, &mut self.local, reach)?;
-                for lane in lanes(active) {
-                    let done = -i64::try_from(*transactions).unwrap_or(0);
-                    let at = access::place_of(&self.registers, address, lane);
-                    let arrive = |shared: &mut [u8], at| Mbarrier::arrive(shared, at, *arrivals, done, false);
-                    has_ended |= reach.shared_at(at, arrive)??.1;
-                }
-            }
-            Phase::Check { flag, address, phase, waits } => {
-                let (mut over, mut waiting) = (0, 0);
-                let place = self.place;
-                for lane in lanes(active) {
-                    let asked = self.registers.read(phase, banks, lane)? >> 31 & 1 == 1;
-                    let at = access::place_of(&self.registers, address, lane);
-                    if reach.shared_at(at, Mbarrier::read)??.phase() != asked {
-                        over |= 1 << lane;
-                    } else if *waits {
-                        waiting |= 1 << lane;
-                        self.states[lane] = State::Phase { address: at, phase: asked, flag: *flag };
-                    }
-                }
-                self.registers.set_mask(Place::Predicate(*flag), active, over);
-                if waiting != 0 {
-                    lanes(waiting).for_each(|lane| self.places[lane] = place);
-                    self.running &= !waiting;
-                    self.ready &= !waiting;
-                    if self.running != 0 {
-                        self.park();
-                    }
-                }
-            }
-        }
-        Ok(has_ended.then_some(Event::Phase))
     }
 
     fn holds(&self, number: u8, uniform: bool, lane: usize) -> bool {
