@@ -1,23 +1,46 @@
 //! `cargo xtask fuzz-engines`: random kernels on all engines.
 //!
-//! The interpreter and the compiled engine run the same kernels, or with `--engine sass` our ptxas and the machine for SASS; with `--engine cuda` a GPU runs them too, assembled by ptxas at two
-//! levels, for which this command needs no cargo: it can be carried to where the GPU is. What differs is minimised and written as a
-//! file, which belongs into `crates/kernel-fuzz/tests/findings`. Before a kernel runs, its file is where `--findings` says, so that
-//! one that ends the process is not lost.
+//! The interpreter and another engine run the same kernels. That is the compiled engine; with `--engine sass` our ptxas and the machine
+//! for SASS; with `--engine cuda-sass` our ptxas at both levels and a GPU; with `--engine cuda` the compiled engine, and a GPU with what
+//! NVIDIA's ptxas makes at two levels. For the last two this command needs no cargo: it can be carried to where the GPU is.
+//!
+//! What differs is minimised and written as a file, which belongs into `crates/kernel-fuzz/tests/findings`. Before a kernel runs, its
+//! file is where `--findings` says, so that one that ends the process is not lost. Our own machine code runs in processes of their own,
+//! so that one that a GPU stops, or that does not end, ends nothing else.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
-use kernel_fuzz::{Case, Engines, Outcome, engine, generate, minimise, sass, silicon};
+use kernel_fuzz::{Case, Engines, Outcome, Remote, engine, generate, minimise, remote, sass, silicon};
+use ptxas::Level;
 use rayon::prelude::*;
 use real_gpu::Gpu;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{stdin, stdout};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// Kernels that are assembled before the GPU runs them.
 const BATCH: u64 = 512;
+
+/// How long a finding is made smaller. What does not end takes its time at each attempt.
+const MINIMISING: Duration = Duration::from_secs(60);
+
+/// Who runs kernels beside the interpreter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Engine {
+    /// The compiled engine.
+    Jit,
+    /// The machine for SASS, what our ptxas makes of them.
+    Sass,
+    /// A GPU, what NVIDIA's ptxas makes of them; and the compiled engine.
+    Cuda,
+    /// A GPU, what our ptxas makes of them.
+    CudaSass,
+}
 
 /// What is run.
 #[derive(Debug, clap::Args)]
@@ -31,10 +54,10 @@ pub(crate) struct Choice {
     /// Host threads; 0 for one a core.
     #[arg(long, default_value_t = 0)]
     jobs: usize,
-    /// Who runs them beside the interpreter: `jit`, `sass` for what our ptxas makes of them, or `cuda` for a GPU as well as `jit`.
-    #[arg(long, default_value = "jit", value_parser = ["jit", "sass", "cuda"])]
-    engine: String,
-    /// The assembler for a GPU.
+    /// Who runs them beside the interpreter.
+    #[arg(long, default_value = "jit", value_enum)]
+    engine: Engine,
+    /// NVIDIA's assembler.
     #[arg(long, env = "WARPLOOM_PTXAS", default_value = "ptxas")]
     ptxas: PathBuf,
     /// Where findings are written.
@@ -43,6 +66,9 @@ pub(crate) struct Choice {
     /// Prints the kernel of the first seed, and runs nothing.
     #[arg(long)]
     print: bool,
+    /// Runs what comes through standard input on a GPU.
+    #[arg(long, hide = true)]
+    serve: bool,
 }
 
 /// What became of kernels.
@@ -76,15 +102,25 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
         print!("{}", Case::of(&generate(choice.seed)).file());
         return Ok(());
     }
+    if choice.serve {
+        return Ok(remote::serve(stdin().lock(), stdout().lock())?);
+    }
     fs::create_dir_all(&choice.findings)?;
     let begun = Instant::now();
     let bar = ProgressBar::new(choice.count);
     bar.set_style(ProgressStyle::with_template("{wide_bar} {pos}/{len} {per_sec} {eta}")?);
     let seeds = choice.seed..choice.seed + choice.count;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(choice.jobs).build()?;
-    let tally = match choice.engine.as_str() {
-        "cuda" => on_silicon(choice, &pool, seeds, &bar)?,
-        _ => pool.install(|| on_machine(choice, seeds, &bar))?,
+    let tally = match choice.engine {
+        Engine::Cuda => on_silicon(choice, &pool, seeds, &bar)?,
+        Engine::Jit | Engine::Sass => pool.install(|| one_by_one(choice, seeds, &bar))?,
+        Engine::CudaSass => {
+            if let Err(why) = Gpus::default().with(Remote::begin)? {
+                eprintln!("SKIPPED: all kernels: {why}");
+                return Ok(());
+            }
+            pool.install(|| one_by_one(choice, seeds, &bar))?
+        }
     };
     bar.finish_and_clear();
     let seconds = begun.elapsed().as_secs_f64();
@@ -95,9 +131,9 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
         tally.findings.len()
     );
     for (why, times) in &tally.declined {
-        println!("  {times} interpreted: {why}");
+        println!("  {times} not compiled: {why}");
     }
-    if choice.engine == "cuda" {
+    if choice.engine == Engine::Cuda {
         println!("{} judged by the GPU", tally.judged);
         println!("{} on which ptxas's levels differ: {:?}", tally.levels_differ.len(), tally.levels_differ);
     }
@@ -112,45 +148,103 @@ fn engines() -> Result<Engines> {
     Engines::find().map_err(|why| anyhow!(why))
 }
 
-/// All kernels on both engines of the machine.
-fn on_machine(choice: &Choice, seeds: Range<u64>, bar: &ProgressBar) -> Result<Tally> {
-    let probe = engines()?;
-    if choice.engine != "sass"
+/// Processes with a GPU that nobody uses just now: as many as threads have ever asked at once.
+#[derive(Default)]
+struct Gpus {
+    idle: Mutex<Vec<Remote>>,
+}
+
+impl Gpus {
+    fn with<T>(&self, use_it: impl FnOnce(&mut Remote) -> T) -> Result<T> {
+        let poisoned = || anyhow!("a thread has ended in between");
+        let idle = self.idle.lock().map_err(|_| poisoned())?.pop();
+        let mut gpu = match idle {
+            Some(gpu) => gpu,
+            None => {
+                let mut command = Command::new(std::env::current_exe()?);
+                command.args(["fuzz-engines", "--serve"]);
+                Remote::new(command)
+            }
+        };
+        let result = use_it(&mut gpu);
+        self.idle.lock().map_err(|_| poisoned())?.push(gpu);
+        Ok(result)
+    }
+}
+
+/// All kernels, each on the interpreter and on another engine.
+fn one_by_one(choice: &Choice, seeds: Range<u64>, bar: &ProgressBar) -> Result<Tally> {
+    let (probe, gpus) = (engines()?, Gpus::default());
+    if choice.engine == Engine::Jit
         && let Some(why) = probe.without_jit()
     {
         eprintln!("SKIPPED: the compiled engine: {why}");
     }
     let tallies = seeds.into_par_iter().progress_with(bar.clone()).map_init(engines, |engines, seed| {
         let engines = engines.as_ref().map_err(|error| anyhow!("{error}"))?;
-        one(choice, engines, seed).map(|(tally, _)| tally)
+        one(choice, engines, &gpus, seed).map(|(tally, _)| tally)
     });
     tallies.try_reduce(Tally::default, |one, other| Ok(one.with(other)))
 }
 
+/// What the other engine makes of a case, by how it was compiled.
+fn others(
+    choice: &Choice,
+    engines: &Engines,
+    gpus: &Gpus,
+    case: &Case,
+) -> Result<Vec<(&'static str, Outcome)>> {
+    Ok(match choice.engine {
+        Engine::Jit | Engine::Cuda => vec![("", engines.compile(case))],
+        Engine::Sass => vec![("", sass::run(case))],
+        Engine::CudaSass => {
+            let mut outcomes = Vec::new();
+            for (name, level) in [("-O0: ", Level::Serial), ("-O3: ", Level::Overlapped)] {
+                let outcome = match sass::compile(case, level) {
+                    Ok(cubin) => gpus.with(|gpu| gpu.run(case, &cubin))?,
+                    Err(outcome) => outcome,
+                };
+                outcomes.push((name, outcome));
+            }
+            outcomes
+        }
+    })
+}
+
+/// What differs from what the interpreter makes of it, if anything does.
+fn difference(interpreted: &Outcome, others: &[(&str, Outcome)]) -> Option<String> {
+    let mut told =
+        others.iter().filter_map(|(how, other)| Some((how, engine::difference(interpreted, other)?)));
+    told.next().map(|(how, what)| format!("{how}{what}"))
+}
+
 /// A kernel on both engines, and what the interpreter made of it.
-fn one(choice: &Choice, engines: &Engines, seed: u64) -> Result<(Tally, Outcome)> {
+fn one(choice: &Choice, engines: &Engines, gpus: &Gpus, seed: u64) -> Result<(Tally, Outcome)> {
     let kernel = generate(seed);
     let case = Case::of(&kernel);
     let running = choice.findings.join(format!("running-{seed}.ptx"));
     fs::write(&running, case.file())?;
-    let other = |case: &Case| match choice.engine.as_str() {
-        "sass" => sass::run(case),
-        _ => engines.compile(case),
-    };
-    let (interpreted, compiled) = (engines.interpret(&case), other(&case));
+    let (interpreted, compiled) = (engines.interpret(&case), others(choice, engines, gpus, &case)?);
     let mut tally = Tally::default();
-    match &compiled {
-        Outcome::Memory(_) | Outcome::Stopped(_) => tally.compiled += 1,
+    let declined = compiled.iter().find_map(|(_, outcome)| match outcome {
+        Outcome::Declined(why) => Some(why),
+        Outcome::Memory(_) | Outcome::Stopped(_) => None,
+    });
+    match declined {
+        None => tally.compiled += 1,
         // Forms of an instruction are counted together.
-        Outcome::Declined(why) => {
+        Some(why) => {
             let why = why.split('.').next().unwrap_or_default().to_owned();
             *tally.declined.entry(why).or_default() += 1;
         }
     }
-    if let Some(what) = engine::difference(&interpreted, &compiled) {
+    if let Some(what) = difference(&interpreted, &compiled) {
+        let begun = Instant::now();
         let small = minimise(&kernel, &mut |kernel| {
             let case = Case::of(kernel);
-            engine::difference(&engines.interpret(&case), &other(&case)).is_some()
+            begun.elapsed() < MINIMISING
+                && others(choice, engines, gpus, &case)
+                    .is_ok_and(|others| difference(&engines.interpret(&case), &others).is_some())
         });
         keep(&choice.findings, seed, &Case::of(&small))?;
         tally.findings.push((seed, what));
@@ -180,6 +274,7 @@ fn on_silicon(
     bar: &ProgressBar,
 ) -> Result<Tally> {
     let gpu = Gpu::open()?;
+    let gpus = Gpus::default();
     let mut tally = Tally::default();
     let mut from = seeds.start;
     while from < seeds.end {
@@ -188,7 +283,7 @@ fn on_silicon(
         let prepared: Result<Vec<(Tally, Waiting)>> = pool.install(|| {
             let prepare = |engines: &mut Result<Engines>, seed: u64| {
                 let engines = engines.as_ref().map_err(|error| anyhow!("{error}"))?;
-                let (tally, interpreted) = one(choice, engines, seed)?;
+                let (tally, interpreted) = one(choice, engines, &gpus, seed)?;
                 let case = Case::of(&generate(seed));
                 let cubins = silicon::assemble(&choice.ptxas, &case, seed);
                 let cubins = cubins.map_err(|why| anyhow!("seed {seed}: {why}"))?;

@@ -68,9 +68,10 @@ fn map_of_results(case: &Case, results: u64, rows: usize) -> Option<Result<Objec
     }
 }
 
-/// Where the parameter `object` lies on the machine, and which one it is.
+/// Where the parameter `object` lies on the machine.
 const OBJECT_OFFSET: usize = (16 + CONSTANTS * 8usize).next_multiple_of(64);
-const OBJECT_INDEX: usize = 3;
+/// Which one it is.
+pub const OBJECT_INDEX: usize = 3;
 
 /// The parameter buffer of a case's kernel, with an object at an offset.
 fn parameters(
@@ -167,45 +168,80 @@ impl Machine {
         setting: Setting,
         constants: Option<&[u64]>,
     ) -> Result<Vec<u64>, Failure> {
-        let failed = |error: &dyn std::fmt::Display| Failure::Failed(error.to_string());
         let text = kernel::header([&case.kernel]) + &case.kernel.text("k", case.inputs.words(), setting);
         let source = ptx::source::Source::new("case.ptx", text);
         let module = ptx::compile(&source).into_result().map_err(|wrong| {
             let (line, column) = source.line_column(wrong[0].span.start);
             Failure::Failed(format!("{line}:{column}: {} {}", wrong[0].code, wrong[0].message))
         })?;
-        let loaded = self.device.load(module.0).map_err(|error| failed(&error))?;
+        let loaded = self.device.load(module.0).map_err(|error| Failure::Failed(error.to_string()))?;
+        self.run_by(case, rows, (count, OBJECT_OFFSET), constants, |device, shape| {
+            let launch = Launch {
+                kernel: loaded.kernel("k").ok_or_else(|| Failure::Failed("no kernel".into()))?,
+                grid: shape.grid,
+                block: shape.block,
+                cluster: None,
+                nonportable_cluster: false,
+                dynamic_shared: 0,
+                params: shape.params,
+            };
+            let options = LaunchOptions { threads: 1, budget: Some(BUDGET), ..LaunchOptions::default() };
+            match device.launch(&launch, &options) {
+                Ok(_) => Ok(()),
+                Err(LaunchError::Unsupported(unsupported)) => {
+                    Err(Failure::Unsupported(unsupported.what.clone()))
+                }
+                Err(error) => Err(Failure::Failed(error.to_string())),
+            }
+        })
+    }
+
+    /// The same by whoever launches kernels on the machine's device: its memory, textures and surfaces. The object, if there is one, is so many
+    /// bytes behind the first parameter.
+    ///
+    /// # Errors
+    /// What `launch` says, or if there is no memory.
+    pub fn run_by(
+        &self,
+        case: &Case,
+        rows: &[u64],
+        (count, object_at): (usize, usize),
+        constants: Option<&[u64]>,
+        launch: impl FnOnce(&Arc<Device>, Shape) -> Result<(), Failure>,
+    ) -> Result<Vec<u64>, Failure> {
+        let failed = |error: machine::memory::MemoryError| Failure::Failed(error.to_string());
         let memory = self.device.memory();
         let width = case.kernel.results();
-        let input = memory.allocate((rows.len().max(1) * 16) as u64).map_err(|error| failed(&error))?;
+        let input = memory.allocate((rows.len().max(1) * 16) as u64).map_err(failed)?;
         let bytes = count * stride(width) * 8;
-        let output = memory.allocate(bytes as u64).map_err(|error| failed(&error))?;
-        memory.write(input, &padded(rows, case.inputs.words())).map_err(|error| failed(&error))?;
-        let launch = Launch {
-            kernel: loaded.kernel("k").ok_or_else(|| Failure::Failed("no kernel".into()))?,
+        let output = memory.allocate(bytes as u64).map_err(failed)?;
+        memory.write(input, &padded(rows, case.inputs.words())).map_err(failed)?;
+        let object = self.object(case, output, count).map_err(Failure::Failed)?;
+        let object = object.map(|object| (object, object_at));
+        let shape = Shape {
             grid: [count.div_ceil(THREADS) as u32, 1, 1],
             block: [THREADS as u32, 1, 1],
-            cluster: None,
-            nonportable_cluster: false,
-            dynamic_shared: 0,
-            params: {
-                let object = self.object(case, output, count).map_err(Failure::Failed)?;
-                parameters(input, output, constants, object.map(|object| (object, OBJECT_OFFSET)))
-            },
+            params: parameters(input, output, constants, object),
         };
-        let options = LaunchOptions { threads: 1, budget: Some(BUDGET), ..LaunchOptions::default() };
-        let done = self.device.launch(&launch, &options);
+        let done = launch(&self.device, shape);
         let mut results = vec![0; bytes];
-        memory.read(output, &mut results).map_err(|error| failed(&error))?;
+        memory.read(output, &mut results).map_err(failed)?;
         for address in [input, output] {
-            memory.free(address).map_err(|error| failed(&error))?;
+            memory.free(address).map_err(failed)?;
         }
-        match done {
-            Ok(_) => Ok(unpadded(&results, width)),
-            Err(LaunchError::Unsupported(unsupported)) => Err(Failure::Unsupported(unsupported.what.clone())),
-            Err(error) => Err(failed(&error)),
-        }
+        done.map(|()| unpadded(&results, width))
     }
+}
+
+/// How the kernel of a case is launched.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// CTAs along each axis.
+    pub grid: [u32; 3],
+    /// Threads of a CTA along each axis.
+    pub block: [u32; 3],
+    /// The parameters, each where it lies.
+    pub params: Vec<u8>,
 }
 
 /// The tensor map of a pattern, which is put into memory.

@@ -9,7 +9,7 @@ use machine::observe::Observer;
 use machine::output::Output;
 use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, LoadedModule, Masks};
 use ptx::diagnostic::Diagnostic;
-use ptx::module::{Checked, LaunchBounds, Module};
+use ptx::module::{Checked, Module};
 use ptxas::Options;
 use real_gpu::Gpu;
 use std::io::Write;
@@ -295,10 +295,18 @@ fn loaded_on_gpu(
 pub fn run_on_sass(program: &Program, case: &Case, options: Options) -> Result<Outcome, NotOnSass> {
     let at = |why: String| NotOnSass::Wrong(format!("{}:{}: {why}", program.name, case.line));
     let module = compile(program).map_err(NotOnSass::Wrong)?;
-    let asks = |bounds: &LaunchBounds| bounds.req_nctapercluster.is_some() || bounds.explicit_cluster;
     let mut entries = module.entries().map(|(_, function)| function);
-    if case.cluster.is_some() || entries.any(|entry| entry.name == case.kernel && asks(&entry.bounds)) {
-        return Err(NotOnSass::NotExecuted("clusters".to_owned()));
+    let bounds = entries.find(|entry| entry.name == case.kernel).map(|entry| &entry.bounds);
+    let asked = case.cluster.or_else(|| bounds.and_then(|bounds| bounds.req_nctapercluster));
+    let [cluster, 1, 1] = asked.unwrap_or([1; 3]) else {
+        return Err(NotOnSass::NotExecuted("clusters along several axes".to_owned()));
+    };
+    if case.cluster == Some([1; 3]) {
+        return Err(NotOnSass::NotExecuted("a cluster of one CTA".to_owned()));
+    }
+    let made = |parameter: &Parameter| matches!(parameter, Parameter::Multicast { .. });
+    if !case.bindings.is_empty() || case.parameters.iter().any(made) {
+        return Err(NotOnSass::NotExecuted("variables of textures, and multicast objects".to_owned()));
     }
     let cubin = assemble(program, case, options, &module)?;
     let options = DeviceOptions { memory_limit: Some(MEMORY), ..DeviceOptions::default() };
@@ -313,12 +321,20 @@ pub fn run_on_sass(program: &Program, case: &Case, options: Options) -> Result<O
     let engine = OnSass { device: &device, loaded: &loaded };
     let kernel = module.entries().find(|(_, function)| function.name == case.kernel);
     let (kernel, _) = kernel.ok_or_else(|| at(format!("no kernel {}", case.kernel)))?;
-    let placed = Placed::new(case, &machine::parameter_layout(&module, kernel), &engine).map_err(at)?;
+    let mut layout = machine::parameter_layout(&module, kernel);
+    for (parameter, own) in layout.iter_mut().zip(image.parameters(&case.kernel)) {
+        parameter.offset = own.offset.into();
+    }
+    let placed = Placed::new(case, &layout, &engine).map_err(at)?;
+    // Those that have been made for the case.
+    let textures = device.texture_unit();
+    let loaded = loaded.with_textures(&textures);
+    let engine = OnSass { device: &device, loaded: &loaded };
     let launch = sass_machine::Launch {
         kernel: &case.kernel,
         grid: case.grid,
         block: case.block,
-        cluster: 1,
+        cluster,
         dynamic_shared: case.shared,
         params: &placed.params,
         budget: case.budget.saturating_mul(INSTRUCTIONS_FOR_ONE),

@@ -91,7 +91,10 @@ pub struct Elsewhere {
 /// # Errors
 /// What differs, for people.
 pub fn run_file_on_gpu(file: &Path, ptx: &Path, gpu: &real_gpu::Gpu) -> Result<Elsewhere, String> {
-    elsewhere(file, ptx, gpu.name(), |program, case| execute::run_on_gpu(program, case, gpu).map(Some))
+    elsewhere(file, ptx, gpu.name(), |program, case| match execute::needs_the_machine(case) {
+        true => Ok(None),
+        false => execute::run_on_gpu(program, case, gpu).map(Some),
+    })
 }
 
 /// Runs every case of a file on a GPU by the cubins of our own compiler: the GPU judges those.
@@ -105,10 +108,15 @@ pub fn run_file_as_cubin_on_gpu(
     gpu: &real_gpu::Gpu,
 ) -> Result<Elsewhere, String> {
     let on = format!("{}, {options:?}", gpu.name());
-    elsewhere(file, ptx, &on, |program, case| match execute::run_cubin_on_gpu(program, case, options, gpu) {
-        Ok(outcome) => Ok(Some(outcome)),
-        Err(execute::NotOnSass::NotCompiled(_) | execute::NotOnSass::NotExecuted(_)) => Ok(None),
-        Err(execute::NotOnSass::Wrong(why)) => Err(why),
+    elsewhere(file, ptx, &on, |program, case| {
+        if execute::needs_the_machine(case) {
+            return Ok(None);
+        }
+        match execute::run_cubin_on_gpu(program, case, options, gpu) {
+            Ok(outcome) => Ok(Some(outcome)),
+            Err(execute::NotOnSass::NotCompiled(_) | execute::NotOnSass::NotExecuted(_)) => Ok(None),
+            Err(execute::NotOnSass::Wrong(why)) => Err(why),
+        }
     })
 }
 
@@ -138,7 +146,7 @@ fn elsewhere(
     let mut count = Elsewhere::default();
     for (number, case) in case::parse(&program)?.iter().enumerate() {
         let is_lost = matches!(case.end, case::End::Fault(_) | case::End::Unsupported(_));
-        let outcome = if is_lost || execute::needs_the_machine(case) { None } else { run(&program, case)? };
+        let outcome = if is_lost { None } else { run(&program, case)? };
         let Some(outcome) = outcome else {
             count.skipped += 1;
             continue;

@@ -107,16 +107,16 @@ impl Engine for OnSass<'_> {
         Err("multicast objects are not there for SASS".to_owned())
     }
 
-    fn object(&self, _: &Object) -> Result<(u64, u64), String> {
-        Err(NO_OBJECTS.to_owned())
+    fn object(&self, object: &Object) -> Result<(u64, u64), String> {
+        object.make(self.device)
     }
 
-    fn array(&self, _: &Object, _: u64, _: usize) -> Result<Vec<u8>, String> {
-        Err(NO_OBJECTS.to_owned())
+    fn array(&self, object: &Object, array: u64, bytes: usize) -> Result<Vec<u8>, String> {
+        object.read(self.device, array, bytes)
     }
 
     fn bind(&self, _: &str, _: u64) -> Result<(), String> {
-        Err(NO_OBJECTS.to_owned())
+        Err("variables of textures are not compiled to SASS".to_owned())
     }
 }
 

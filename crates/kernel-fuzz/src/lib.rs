@@ -15,7 +15,8 @@
 //! | [`case`](mod@case) | a kernel as text with its launch and the contents of memory; the file of a finding |
 //! | [`engine`] | running a case on the machine, interpreted and compiled |
 //! | [`sass`] | running it as SASS of our own ptxas, without a GPU |
-//! | [`silicon`] | running it on a GPU, assembled by ptxas at two levels |
+//! | [`silicon`] | running it on a GPU; assembling it by NVIDIA's ptxas at two levels |
+//! | [`remote`] | a GPU behind a process, which a kernel may ruin |
 //! | [`minimise`](mod@minimise) | the smallest kernel for which something still holds |
 //!
 //! # Why results are determined
@@ -34,6 +35,7 @@ mod frame;
 pub mod generate;
 pub mod kernel;
 pub mod minimise;
+pub mod remote;
 pub mod sass;
 pub mod silicon;
 mod vocabulary;
@@ -43,3 +45,4 @@ pub use engine::{Engines, Outcome};
 pub use generate::generate;
 pub use kernel::Kernel;
 pub use minimise::minimise;
+pub use remote::Remote;

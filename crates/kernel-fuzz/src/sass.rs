@@ -1,4 +1,4 @@
-//! Running a case as SASS: what our ptxas makes of it above its lowest level, on the machine that executes that, with control codes
+//! Running a case as SASS: what our ptxas makes of it, for a GPU at each level, and above the lowest on the machine that executes that, with control codes
 //! honoured: a dependence that one of them breaks gives an old value. (The dependences that the machine names are those of a warp. Where
 //! lanes have parted, one side need not wait for what the other has under way, so that names alone are no findings.)
 
@@ -18,19 +18,32 @@ pub fn run(case: &Case) -> Outcome {
     attempt(case).unwrap_or_else(Outcome::Stopped)
 }
 
-fn attempt(case: &Case) -> Result<Outcome, String> {
+/// What our ptxas makes of a case at a level.
+///
+/// # Errors
+/// If it refuses an instruction, or does not assemble what it made.
+pub fn compile(case: &Case, level: Level) -> Result<Vec<u8>, Outcome> {
     let told = |wrong: &[Diagnostic]| wrong.first().map_or(String::new(), |first| first.message.clone());
     let source = Source::new("kernel.ptx", case.text.as_str());
-    let (module, _) = ptx::compile(&source).into_result().map_err(|wrong| told(&wrong))?;
-    let compiled = match ptxas::compile_entries(&module, Level::Overlapped, |_| true) {
-        Ok(compiled) => compiled,
+    let compiled = ptx::compile(&source).into_result().map_err(|wrong| Outcome::Stopped(told(&wrong)));
+    let compiled = ptxas::compile_entries(&compiled?.0, level, |_| true);
+    compiled.map(|compiled| compiled.cubin).map_err(|wrong| {
         // What cannot be assembled is a mistake; what is refused has its place in the PTX.
-        Err(wrong) if wrong.iter().any(|one| one.code == ptxas::codes::INTERNAL) => return Err(told(&wrong)),
-        Err(wrong) => return Ok(Outcome::Declined(told(&wrong))),
+        match wrong.iter().any(|one| one.code == ptxas::codes::INTERNAL) {
+            true => Outcome::Stopped(told(&wrong)),
+            false => Outcome::Declined(told(&wrong)),
+        }
+    })
+}
+
+fn attempt(case: &Case) -> Result<Outcome, String> {
+    let cubin = match compile(case, Level::Overlapped) {
+        Ok(cubin) => cubin,
+        Err(outcome) => return Ok(outcome),
     };
     let options = DeviceOptions { memory_limit: Some(MEMORY), ..DeviceOptions::default() };
     let device = Device::new(Profile::default(), options).map_err(|error| error.to_string())?;
-    let program = Program::read(&compiled.cubin, false).map_err(|error| error.to_string())?;
+    let program = Program::read(&cubin, false).map_err(|error| error.to_string())?;
     let loaded = Loaded::new(&program, device.memory()).map_err(|error| error.to_string())?;
     if let Some(text) = loaded.not_executed("kernel").into_iter().next() {
         return Ok(Outcome::Declined(format!("not executed: {text}")));

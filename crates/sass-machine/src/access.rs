@@ -3,11 +3,11 @@
 use crate::cluster::Member;
 use crate::fault::FaultKind;
 use crate::groups::Fetched;
-use crate::mbarrier::Completion;
 use crate::memory::{self, Local, Reach};
 use crate::registers::{Banks, LANES, RZ, Registers, lanes};
-use crate::step::{Access, Address, Bulk, Place, Source, Space};
+use crate::step::{Access, Address, Datum, Place, Source, Space};
 use crate::touched::{Memory, Touched, Way};
+use machine::memory::SHARED_WINDOW;
 
 /// Where an access goes, in each lane.
 fn addresses(registers: &Registers, address: &Address) -> [u64; LANES] {
@@ -29,7 +29,7 @@ fn addresses(registers: &Registers, address: &Address) -> [u64; LANES] {
 }
 
 /// A register so far behind another; RZ behind RZ.
-fn nth(first: u8, by: u8) -> u8 {
+pub(crate) fn nth(first: u8, by: u8) -> u8 {
     if first == RZ { RZ } else { first.saturating_add(by) }
 }
 
@@ -159,8 +159,8 @@ pub(crate) fn perform(
         }
         return Ok(());
     }
-    if let Access::Store { from, second, bytes, .. } = access
-        && let Some(data) = row(registers, (from, second.as_ref()), (&places, *bytes), active, banks)?
+    if let Access::Store { from, bytes, .. } = access
+        && let Some(data) = row(registers, from, (&places, *bytes), active, banks)?
         && local.store_row(reach, at.space, places[0], &data[..LANES * usize::from(*bytes)])
     {
         return Ok(());
@@ -173,26 +173,30 @@ pub(crate) fn perform(
             continue;
         }
         match access {
-            Access::Store { from, second, address: at, bytes } => {
-                let place = places[lane];
-                let mut value = [0; 16];
-                value[..8].copy_from_slice(&registers.read(from, banks, lane)?.to_le_bytes());
-                if let Some(second) = second {
-                    value[8..].copy_from_slice(&registers.read(second, banks, lane)?.to_le_bytes());
-                }
-                local.store(reach, at.space, place, lane, &value[..usize::from(*bytes)])?;
+            Access::Store { from, address: at, bytes } => {
+                let value = datum(registers, from, banks, lane)?.to_le_bytes();
+                local.store(reach, at.space, places[lane], lane, &value[..usize::from(*bytes)])?;
             }
-            Access::Atomic { to, address: at, bytes, operands: [first, second], update } => {
+            Access::Atomic { to, done, address: at, bytes, operands: [first, second], update } => {
                 let place = places[lane];
-                let mut old = [0; 8];
+                if let Some(done) = done {
+                    let is_global = memory::is_in(Space::Global, place);
+                    registers.write(Place::Predicate(*done), u64::from(is_global), lane);
+                    if !is_global {
+                        continue;
+                    }
+                }
+                let mut old = [0; 16];
                 let size = usize::from(*bytes);
                 local.load(reach, at.space, place, lane, &mut old[..size])?;
-                let old = u64::from_le_bytes(old);
-                let first = registers.read(first, banks, lane)?;
-                let second = registers.read(second, banks, lane)?;
+                let old = u128::from_le_bytes(old);
+                let first = datum(registers, first, banks, lane)?;
+                let second = datum(registers, second, banks, lane)?;
                 let new = update(old, first, second).to_le_bytes();
                 local.store(reach, at.space, place, lane, &new[..size])?;
-                registers.write(Place::Registers(*to, bytes.div_ceil(4)), old, lane);
+                for word in 0..bytes.div_ceil(4) {
+                    registers.set_word(nth(*to, word), lane, (old >> (32 * word)) as u32);
+                }
             }
             Access::Exchange { to, address: at, bytes, operands: [first, second] } => {
                 let place = places[lane];
@@ -211,11 +215,14 @@ pub(crate) fn perform(
             }
             Access::Which { flag, to, address: _, space } => {
                 let place = places[lane];
-                registers.write(
-                    *flag,
-                    u64::from(space.is_some_and(|space| memory::is_in(space, place))),
-                    lane,
-                );
+                let holds = match space {
+                    Some(space) => memory::is_in(*space, place),
+                    // That of any CTA of the cluster.
+                    None => memory::is_in(Space::Shared, place),
+                };
+                let own = |address| reach.member.is_none_or(|member| member.is_own(address));
+                let holds = holds && (*space != Some(Space::Shared) || own(place - SHARED_WINDOW));
+                registers.write(*flag, u64::from(holds), lane);
                 registers.write(*to, 0, lane);
             }
         }
@@ -223,11 +230,22 @@ pub(crate) fn perform(
     Ok(())
 }
 
+/// What goes to memory, in a lane.
+pub(crate) fn datum(
+    registers: &Registers,
+    datum: &Datum,
+    banks: &Banks,
+    lane: usize,
+) -> Result<u128, FaultKind> {
+    let high = datum.high.as_ref().map_or(Ok(0), |high| registers.read(high, banks, lane))?;
+    Ok(u128::from(registers.read(&datum.low, banks, lane)?) | u128::from(high) << 64)
+}
+
 /// The first half of a copy to shared memory, from one address to another: of so many bytes, zeros in lanes in which the flag does not hold.
 pub(crate) fn fetch(
     registers: &Registers,
     local: &Local,
-    (to, from, bytes, flag): (&Address, &Address, u8, Option<&Source>),
+    (to, from, bytes, fills, flag): (&Address, &Address, u8, bool, Option<&Source>),
     active: u32,
     reach: &Reach<'_>,
 ) -> Result<Fetched, FaultKind> {
@@ -239,8 +257,15 @@ pub(crate) fn fetch(
         // Whether there is such a place is found out at once.
         local.load(reach, to.space, places[lane], lane, &mut there[..usize::from(bytes)])?;
         if held >> lane & 1 == 1 {
-            let into = &mut data[lane][..usize::from(bytes)];
-            local.load(reach, from.space, sources[lane], lane, into)?;
+            let inside = if fills { sources[lane] % u64::from(bytes) } else { 0 };
+            let into = &mut data[lane][..usize::from(bytes) - inside as usize];
+            if inside == 0 {
+                local.load(reach, from.space, sources[lane], lane, into)?;
+                continue;
+            }
+            for (byte, at) in into.iter_mut().zip(sources[lane] - inside..) {
+                local.load(reach, from.space, at, lane, std::slice::from_mut(byte))?;
+            }
         }
     }
     Ok(Fetched { lanes: active, places, bytes, data })
@@ -310,7 +335,7 @@ fn place(registers: &mut Registers, to: u8, (bytes, signed): (u8, bool), active:
 /// What all lanes store, lane after lane, if their places lie in a row.
 fn row(
     registers: &Registers,
-    (from, second): (&Source, Option<&Source>),
+    from: &Datum,
     (places, bytes): (&[u64; LANES], u8),
     active: u32,
     banks: &Banks,
@@ -321,7 +346,7 @@ fn row(
     let size = usize::from(bytes);
     let mut data = [0; LANES * 16];
     let mut values = [0; LANES];
-    for (source, half) in [Some(from), second].into_iter().flatten().zip([0, 8]) {
+    for (source, half) in [Some(&from.low), from.high.as_ref()].into_iter().flatten().zip([0, 8]) {
         registers.values(source, banks, active, &mut values)?;
         let some = size.min(8);
         for lane in 0..LANES {
@@ -343,59 +368,4 @@ fn extended(word: u32, bytes: u8, signed: bool) -> u32 {
 /// The address in one lane.
 pub(crate) fn place_of(registers: &Registers, address: &Address, lane: usize) -> u64 {
     addresses(registers, address)[lane]
-}
-
-/// What a copy in bulk goes by: places in shared and global memory, bytes, its object.
-struct Bulky {
-    shared: u64,
-    global: u64,
-    bytes: usize,
-    mbarrier: u64,
-}
-
-/// Bytes of a unit of a copy in bulk.
-const UNIT: usize = 16;
-
-impl Bulky {
-    fn of(registers: &Registers, bulk: &Bulk) -> Self {
-        Self {
-            // Above stands the CTA's rank.
-            shared: u64::from(registers.uniform(bulk.shared)) & 0xff_ffff,
-            global: registers.uniform_pair(bulk.global),
-            // Above stand the CTAs of a cluster that get it.
-            bytes: (registers.uniform(bulk.size) & 0xffff) as usize * UNIT,
-            mbarrier: u64::from(registers.uniform(bulk.shared.saturating_add(1))),
-        }
-    }
-}
-
-/// Says which memory outside of the SM a copy in bulk touches.
-pub(crate) fn touches_in_bulk(registers: &Registers, bulk: &Bulk, touched: &mut Touched) {
-    let Bulky { global, bytes, .. } = Bulky::of(registers, bulk);
-    touched.begin(if bulk.to_shared { Way::Load } else { Way::Store }, Memory::Global, bytes as u32, 1);
-    touched.addresses[0] = global;
-}
-
-/// Carries out a copy in bulk; what is left to do when its bytes have come.
-pub(crate) fn copy_in_bulk(
-    registers: &Registers,
-    bulk: &Bulk,
-    reach: &mut Reach<'_>,
-) -> Result<Option<Completion>, FaultKind> {
-    let Bulky { shared, global, bytes, mbarrier } = Bulky::of(registers, bulk);
-    for address in [shared, global] {
-        if !address.is_multiple_of(UNIT as u64) {
-            return Err(FaultKind::Misaligned { address, bytes: UNIT as u32 });
-        }
-    }
-    let outside = |space, address| FaultKind::Address { space, address, bytes: bytes as u32 };
-    let start = usize::try_from(shared).ok();
-    let place = start.and_then(|at| reach.shared.get_mut(at..)?.get_mut(..bytes));
-    let place = place.ok_or_else(|| outside("shared", shared))?;
-    if bulk.to_shared {
-        reach.global.read(global, place).map_err(|_| outside("global", global))?;
-        return Ok(Some(Completion { mbarrier, bytes: bytes as u64 }));
-    }
-    reach.global.write(global, place).map_err(|_| outside("global", global))?;
-    Ok(None)
 }

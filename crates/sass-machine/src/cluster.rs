@@ -9,6 +9,14 @@ const RANK_AT: u32 = 24;
 /// CTAs of a cluster, at most.
 pub(crate) const MOST: u32 = 16;
 
+/// An address of shared memory in each CTA of a mask, or where it leads without one.
+pub(crate) fn in_each(address: u64, mask: Option<u16>) -> impl Iterator<Item = u64> {
+    let inside = address & ((1 << RANK_AT) - 1);
+    let ranks = (0..MOST).filter(move |&rank| mask.is_some_and(|mask| mask >> rank & 1 == 1));
+    let own = mask.is_none().then_some(address);
+    ranks.map(move |rank| inside | u64::from(rank) << RANK_AT).chain(own)
+}
+
 /// What CTAs of a cluster have together.
 pub(crate) struct Cluster {
     memories: Vec<Mutex<Vec<u8>>>,

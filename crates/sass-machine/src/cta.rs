@@ -91,10 +91,12 @@ impl Cta {
         self.warps.iter().any(Warp::waits_for_cluster)
     }
 
-    /// Warps that wait for other CTAs which have all arrived go on.
+    /// Warps that wait for other CTAs which have all arrived go on, and those at an object where others were the last.
     pub(crate) fn meet(&mut self) {
         if let Some(member) = &self.member {
             self.warps.iter_mut().for_each(|warp| warp.meet_cluster(&member.cluster));
+            // Others may have come to an object of this one.
+            self.pass();
         }
     }
 
@@ -164,6 +166,7 @@ impl Cta {
                     scratch: &mut self.scratch,
                     copies: self.copies.as_mut(),
                     member: self.member.as_ref(),
+                    textures: around.textures,
                 };
                 let (executed, event) = warp.run(around, &mut reach, most);
                 *budget -= executed;
@@ -214,6 +217,7 @@ impl Cta {
             scratch: &mut self.scratch,
             copies: self.copies.as_mut(),
             member: self.member.as_ref(),
+            textures: around.textures,
         };
         let event = warp.execute(around, &mut reach);
         drop(own);

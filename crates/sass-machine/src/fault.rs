@@ -43,6 +43,9 @@ pub enum FaultKind {
     /// A failed `assert`: the condition, and where it stands.
     #[error("{0}")]
     Assert(String),
+    /// A texture, a surface or a tensor map that does not serve its instruction.
+    #[error("{0}")]
+    Object(String),
     /// An instruction that this machine does not know.
     #[error("`{0}` is not executed")]
     NotExecuted(String),

@@ -7,12 +7,13 @@ use crate::fault::{Fault, FaultKind};
 use crate::image::{Half, Program, Refused};
 use crate::memory::LOCAL;
 use crate::registers::{Banks, LANES};
-use crate::step::{Action, Step};
+use crate::step::{Access, Action, Step};
 use crate::system::{Function, System};
 use crate::timing::Schedule;
 use crate::warp::Around;
 use machine::memory::{Buffers, LOCAL_WINDOW};
 use machine::output::Output;
+use machine::texture::Unit;
 use sass::effects::Effects;
 use sass::hazards::Issue;
 use std::collections::BTreeMap;
@@ -29,6 +30,9 @@ const SHARED: u64 = 228 << 10;
 const SHARED_UNIT: u64 = 128;
 /// Where parameters begin in constant bank 0 on sm_90.
 const PARAMETERS: usize = 0x210;
+/// Where it says where they have generic addresses, and where these end.
+const PARAMETERS_AT: usize = 0x198;
+const PARAMETERS_END: usize = 0x1a0;
 
 /// A kernel whose instructions are ready.
 pub(crate) struct Kernel {
@@ -45,6 +49,9 @@ pub struct Loaded<'a> {
     kernels: BTreeMap<String, Kernel>,
     variables: BTreeMap<String, u64>,
     constants: Vec<u8>,
+    /// Where a copy of the constants lies, which generic addresses lead to.
+    constants_at: u64,
+    textures: Option<&'a Unit<'a>>,
     system: System,
 }
 
@@ -159,13 +166,33 @@ impl<'a> Loaded<'a> {
             kernels.insert(name.clone(), Kernel { steps, words, registers, shared: image.shared });
         }
         let constants = program.constants.clone();
-        Ok(Self { memory, kernels, variables, constants, system: System::default() })
+        let mut constants_at = 0;
+        if !constants.is_empty() {
+            let none = |_| Refused::Memory("constants".to_owned());
+            constants_at = memory.allocate(constants.len() as u64).map_err(none)?;
+            memory.write(constants_at, &constants).map_err(none)?;
+        }
+        Ok(Self {
+            memory,
+            kernels,
+            variables,
+            constants,
+            constants_at,
+            textures: None,
+            system: System::default(),
+        })
     }
 
     /// What device code prints goes there, in place of the process's standard output.
     #[must_use]
     pub fn printing_to(self, output: Output) -> Self {
         Self { system: System::new(output), ..self }
+    }
+
+    /// Handles are those of textures and surfaces of this unit.
+    #[must_use]
+    pub fn with_textures(self, textures: &'a Unit<'a>) -> Self {
+        Self { textures: Some(textures), ..self }
     }
 
     /// The address of a variable in global memory.
@@ -227,17 +254,24 @@ impl<'a> Loaded<'a> {
         }
         // Dynamic memory may be aligned to more than what stands before it ends at.
         let shared = shared.next_multiple_of(SHARED_UNIT);
+        let parameters = match kernel.asks_for_parameters() {
+            true => Some(Parameters::new(self.memory, launch.params).map_err(fault)?),
+            false => None,
+        };
+        let at = parameters.as_ref().map_or(0, |parameters| parameters.at);
         Ok(Prepared {
             kernel,
             name: launch.kernel.to_owned(),
             memory: self.memory,
-            banks: Banks { launch: bank(launch), module: self.constants.clone() },
+            banks: Banks { launch: bank(launch, self.constants_at, at), module: self.constants.clone() },
+            _parameters: parameters,
             grid: launch.grid,
             block: launch.block.map(|it| it.max(1)),
             threads,
             shared,
             schedule: launch.timed.then(|| kernel.schedule()).flatten(),
             system: &self.system,
+            textures: self.textures,
             cluster: launch.cluster,
             begun: Begun::default(),
         })
@@ -292,6 +326,8 @@ pub(crate) struct Prepared<'a> {
     name: String,
     pub(crate) memory: &'a (dyn Buffers + Sync),
     banks: Banks,
+    /// For as long as the launch lasts.
+    _parameters: Option<Parameters<'a>>,
     pub(crate) grid: [u32; 3],
     block: [u32; 3],
     /// Threads of a CTA.
@@ -300,9 +336,34 @@ pub(crate) struct Prepared<'a> {
     pub(crate) shared: u64,
     schedule: Option<Arc<Schedule>>,
     system: &'a System,
+    textures: Option<&'a Unit<'a>>,
     /// CTAs of a cluster, and the clusters that have begun.
     pub(crate) cluster: u32,
     begun: Begun,
+}
+
+/// A copy of a launch's parameters in global memory, which generic addresses lead to.
+struct Parameters<'a> {
+    memory: &'a (dyn Buffers + Sync),
+    at: u64,
+}
+
+impl<'a> Parameters<'a> {
+    fn new(memory: &'a (dyn Buffers + Sync), bytes: &[u8]) -> Result<Self, FaultKind> {
+        let size = bytes.len().max(1);
+        let none = |_| FaultKind::Address { space: "global", address: 0, bytes: size as u32 };
+        let at = memory.allocate(size as u64).map_err(none)?;
+        let own = Self { memory, at };
+        memory.write(at, bytes).map_err(none)?;
+        Ok(own)
+    }
+}
+
+impl Drop for Parameters<'_> {
+    fn drop(&mut self) {
+        // It was allocated, so that it can be freed.
+        let _ = self.memory.free(self.at);
+    }
 }
 
 impl Prepared<'_> {
@@ -324,7 +385,8 @@ impl Prepared<'_> {
     pub(crate) fn around(&self) -> Around<'_> {
         let (steps, banks) = (&self.kernel.steps[..], &self.banks);
         let (block, threads, system) = ([0; 3], self.block, self.system);
-        Around { steps, banks, block, threads, clock: 0, sm: 0, member: None, system }
+        let textures = self.textures;
+        Around { steps, banks, block, threads, clock: 0, sm: 0, textures, member: None, system }
     }
 
     /// The fault that a CTA has met.
@@ -334,6 +396,17 @@ impl Prepared<'_> {
 }
 
 impl Kernel {
+    /// Whether it reads where its parameters have generic addresses.
+    fn asks_for_parameters(&self) -> bool {
+        let is = |step: &Step| match &step.action {
+            Action::Access(Access::Constant { bank: 0, offset, .. }) => {
+                [PARAMETERS_AT, PARAMETERS_END].contains(&(*offset as usize))
+            }
+            _ => false,
+        };
+        self.steps.iter().any(is)
+    }
+
     /// The instruction of a number.
     pub(crate) fn step(&self, number: usize) -> Option<&Step> {
         self.steps.get(number)
@@ -352,8 +425,9 @@ impl Kernel {
 
 /// Constant bank 0 on sm_90: dimensions from 0 and 0xc, the window of local memory at 0x20, where a stack begins at 0x28, the dynamic
 /// shared memory at 0x2c, the parameters from 0x210. Whether there are clusters stands at 0x140, their size from 0x144, its inverse from 0x150,
-/// how many there are from 0x15c, CTAs of one at 0x188; where there are none, each has one CTA.
-fn bank(launch: &Launch<'_>) -> Vec<u8> {
+/// how many there are from 0x15c, CTAs of one at 0x188; where there are none, each has one CTA. Generic addresses: of the constants at 0xd0, of
+/// the parameters at 0x198, and of their end.
+fn bank(launch: &Launch<'_>, constants: u64, parameters: u64) -> Vec<u8> {
     let mut bank = vec![0; PARAMETERS];
     let mut put = |at: usize, bytes: &[u8]| bank[at..at + bytes.len()].copy_from_slice(bytes);
     for (axis, (threads, blocks)) in launch.block.iter().zip(launch.grid).enumerate() {
@@ -364,6 +438,9 @@ fn bank(launch: &Launch<'_>) -> Vec<u8> {
         put(0x150 + 4 * axis, &(1.0 / cluster as f32).to_le_bytes());
         put(0x15c + 4 * axis, &(blocks / cluster).to_le_bytes());
     }
+    put(0xd0, &constants.to_le_bytes());
+    put(PARAMETERS_AT, &parameters.to_le_bytes());
+    put(PARAMETERS_END, &parameters.wrapping_add(launch.params.len() as u64).to_le_bytes());
     put(0x20, &LOCAL_WINDOW.to_le_bytes());
     put(0x28, &(LOCAL as u32).to_le_bytes());
     put(0x2c, &launch.dynamic_shared.to_le_bytes());

@@ -16,6 +16,7 @@
 //! elsewhere. A cubin whose tool note does not name our assembler is refused unless the caller says that the code is their own.
 
 mod access;
+mod bulk;
 mod chosen;
 mod cluster;
 mod collective;
@@ -34,6 +35,8 @@ mod registers;
 mod sparsity;
 mod step;
 mod system;
+mod tensor;
+mod texture;
 mod timing;
 mod touched;
 mod warp;

@@ -33,6 +33,11 @@ pub struct Completion {
 }
 
 impl Completion {
+    /// The same of the object at another address.
+    pub(crate) fn at(self, mbarrier: u64) -> Self {
+        Self { mbarrier, ..self }
+    }
+
     /// Its bytes have come; whether that was the end of a phase.
     pub(crate) fn done(self, shared: &mut [u8]) -> Result<bool, FaultKind> {
         let bytes = -i64::try_from(self.bytes).unwrap_or(0);

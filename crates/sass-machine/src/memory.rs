@@ -7,6 +7,7 @@ use crate::registers::{LANES, lanes};
 use crate::step::{Scratch, Space};
 use crate::touched::Memory;
 use machine::memory::{Buffers, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use machine::texture::Unit;
 use std::sync::MutexGuard;
 
 /// Bytes of local memory that a thread may have; the stack begins at its end.
@@ -24,6 +25,7 @@ pub(crate) struct Reach<'a> {
     pub(crate) copies: Option<&'a mut Vec<Completion>>,
     /// The CTA's place in its cluster, if it is in one.
     pub(crate) member: Option<&'a Member>,
+    pub(crate) textures: Option<&'a Unit<'a>>,
 }
 
 /// The memory of another CTA, or none, and a place there or in the CTA's own.
@@ -37,6 +39,19 @@ impl<'a> Reach<'a> {
             Some((memory, at)) => Ok((Some(memory), at)),
             None => Ok((None, member.own(address))),
         }
+    }
+}
+
+impl Reach<'_> {
+    /// Looks at shared memory where an address leads in a cluster: that of the CTA or of another, and the place there.
+    pub(crate) fn shared_at<T>(
+        &mut self,
+        address: u64,
+        with: impl FnOnce(&mut [u8], u64) -> T,
+    ) -> Result<T, FaultKind> {
+        let (mut elsewhere, at) = self.elsewhere(address)?;
+        let shared = elsewhere.as_mut().map_or(&mut *self.shared, |memory| &mut memory[..]);
+        Ok(with(shared, at))
     }
 }
 

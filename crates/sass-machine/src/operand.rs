@@ -69,14 +69,21 @@ pub(crate) enum Operand {
     Special(Special),
     /// A barrier of convergence.
     Convergence(u8),
-    /// Four uniform registers with descriptors of matrices, or two, and whose elements have the opposite sign.
+    /// Four uniform registers with descriptors of matrices, or two, whose elements have the opposite sign, and which are transposed.
     Descriptors {
         number: u8,
         negated: [bool; 2],
+        transposed: [bool; 2],
     },
-    /// What an instruction's meaning does not depend on: `PR`, a scoreboard.
+    /// The shape of a texture, or what is asked of it.
+    Shape(&'static str),
+    /// What an instruction's meaning does not depend on: `PR`, a scoreboard, a policy of caching.
     Other,
 }
+
+/// Shapes of textures, and what is asked of one.
+const SHAPES: [&str; 8] =
+    ["1D", "2D", "3D", "ARRAY_1D", "ARRAY_2D", "CUBE", "ARRAY_CUBE", "TEX_HEADER_DIMENSION"];
 
 /// A special register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,6 +176,7 @@ impl Operand {
             | Self::Special(_)
             | Self::Convergence(_)
             | Self::Descriptors { .. }
+            | Self::Shape(_)
             | Self::Other => Sign::default(),
         }
     }
@@ -177,7 +185,11 @@ impl Operand {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if let Some(rest) = text.strip_prefix("desc[") {
-            return Self::address(rest.split_once(']')?.1);
+            // Alone it is a policy of caching.
+            return match rest.split_once(']')?.1 {
+                "" => Some(Self::Other),
+                address => Self::address(address),
+            };
         }
         if text.starts_with('[') {
             return Self::address(text);
@@ -190,14 +202,20 @@ impl Operand {
         }
         if let Some(rest) = text.strip_prefix("gdesc[") {
             let (register, signs) = rest.split_once(']')?;
-            let negated = match signs {
-                "" => [false, false],
-                ".negA" => [true, false],
-                ".negB" => [false, true],
-                ".negA.negB" => [true, true],
-                _ => return None,
-            };
-            return uniform(register).map(|number| Self::Descriptors { number, negated });
+            let (mut negated, mut transposed) = ([false; 2], [false; 2]);
+            for sign in signs.split('.').skip(1) {
+                match sign {
+                    "negA" => negated[0] = true,
+                    "negB" => negated[1] = true,
+                    "tnspA" => transposed[0] = true,
+                    "tnspB" => transposed[1] = true,
+                    _ => return None,
+                }
+            }
+            return uniform(register).map(|number| Self::Descriptors { number, negated, transposed });
+        }
+        if let Some(shape) = SHAPES.iter().find(|&&shape| shape == text) {
+            return Some(Self::Shape(shape));
         }
         if ["PR", "UPR"].contains(&text) || text.starts_with("SB") || text.starts_with("gsb") {
             return Some(Self::Other);
@@ -222,7 +240,7 @@ impl Operand {
         }
         let mut half = Half::Both;
         loop {
-            // `.ROW` and `.COL` say what the instruction's other operands say already, `.SIGN` what its name does.
+            // `.ROW` and `.COL` say what the instruction's other operands say already, `.SIGN`, `.24` and `.28` what its name does.
             let (rest, suffix) = match bare.rsplit_once('.') {
                 Some((rest, suffix)) if !suffix.ends_with(']') => (rest, suffix),
                 _ => break,
@@ -232,7 +250,7 @@ impl Operand {
                 "H1_H1" => half = Half::High,
                 "H1" => half = Half::Upper,
                 "B0" | "B1" | "B2" | "B3" => half = Half::Byte(suffix.as_bytes()[1] - b'0'),
-                "reuse" | "ROW" | "COL" | "SIGN" => {}
+                "reuse" | "ROW" | "COL" | "SIGN" | "24" | "28" => {}
                 _ => return None,
             }
             bare = rest;

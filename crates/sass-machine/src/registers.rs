@@ -213,6 +213,7 @@ impl Registers {
             | Operand::Special(_)
             | Operand::Convergence(_)
             | Operand::Descriptors { .. }
+            | Operand::Shape(_)
             | Operand::Other => {
                 *scratch = splat(0);
                 return Ok(scratch);
@@ -288,6 +289,7 @@ impl Registers {
             | Operand::Special(_)
             | Operand::Convergence(_)
             | Operand::Descriptors { .. }
+            | Operand::Shape(_)
             | Operand::Other => {
                 return Ok(0);
             }

@@ -5,6 +5,8 @@ use crate::registers::{LANES, Plane};
 use crate::sparsity::Sparsity;
 use crate::system::Function;
 use ir::instruction::ShflMode;
+use machine::tensormap::{Direction, Mode};
+use machine::texture::{Beyond, Lookup};
 
 /// How a source is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +163,14 @@ pub(crate) struct Address {
 }
 
 /// What an atomic operation makes of what is there and of its operands.
-pub(crate) type Update = Box<dyn Fn(u64, u64, u64) -> u64 + Send + Sync>;
+pub(crate) type Update = Box<dyn Fn(u128, u128, u128) -> u128 + Send + Sync>;
+
+/// What goes to memory: up to 64 bits, and those above them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Datum {
+    pub(crate) low: Source,
+    pub(crate) high: Option<Source>,
+}
 
 /// An access to memory.
 pub(crate) enum Access {
@@ -173,16 +182,17 @@ pub(crate) enum Access {
         signed: bool,
     },
     Store {
-        from: Source,
-        second: Option<Source>,
+        from: Datum,
         address: Address,
         bytes: u8,
     },
     Atomic {
         to: u8,
+        /// Whether the address was global memory's; elsewhere nothing is done then.
+        done: Option<u8>,
         address: Address,
         bytes: u8,
-        operands: [Source; 2],
+        operands: [Datum; 2],
         update: Update,
     },
     /// From a constant bank.
@@ -215,6 +225,8 @@ pub(crate) enum Access {
         to: Address,
         from: Address,
         bytes: u8,
+        /// The source stands so far inside an element as there are zeros at its end.
+        fills: bool,
         flag: Option<Source>,
     },
     /// Asks which memory a generic address is in.
@@ -327,18 +339,108 @@ pub(crate) enum Phase {
         /// They take no part in later phases.
         leave: bool,
     },
+    /// What a thread has copied is there, and so many arrive, or so many transactions are done.
+    Copied { address: Address, arrivals: u64, transactions: u64 },
     /// Whether a phase is over; or until it is.
     Check { flag: u8, address: Address, phase: Source, waits: bool },
 }
 
-/// A copy in bulk; uniform registers say from where to where. Behind the one with the place in shared memory stands that of the object which
-/// counts the bytes.
-#[derive(Clone, Copy, Debug)]
+/// From where to where a copy in bulk goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transfer {
+    /// From global memory.
+    ToShared,
+    /// To global memory.
+    FromShared,
+    /// From one place in shared memory to another.
+    Between,
+}
+
+/// A copy in bulk; uniform registers say from where to where. Behind the one with the place in shared memory, that of the destination if both
+/// are there, stands that of the object which counts the bytes.
 pub(crate) struct Bulk {
-    pub(crate) to_shared: bool,
+    pub(crate) transfer: Transfer,
     pub(crate) shared: u8,
-    pub(crate) global: u8,
+    pub(crate) other: u8,
     pub(crate) size: u8,
+    /// Whether above the size stand the CTAs of the cluster that get it.
+    pub(crate) many: bool,
+    /// What elements of so many bytes become, if they are not replaced.
+    pub(crate) update: Option<(Update, u8)>,
+}
+
+/// A store to shared memory, or an update, of which an object is told: its address is the upper half of the pair's.
+pub(crate) struct Told {
+    pub(crate) address: Address,
+    pub(crate) from: Datum,
+    pub(crate) bytes: u8,
+    pub(crate) update: Option<Update>,
+}
+
+/// A copy between shared memory and a tensor, whose map and coordinates stand in uniform registers: the map's address, behind the place in
+/// shared memory the object that counts, if something is loaded, then the coordinates.
+pub(crate) struct Tensor {
+    pub(crate) direction: Direction,
+    pub(crate) mode: Mode,
+    pub(crate) rank: usize,
+    pub(crate) shared: u8,
+    pub(crate) map: u8,
+    /// Where windows begin, below; above stand the CTAs that get it, if there are `many`.
+    pub(crate) window: Option<u8>,
+    pub(crate) many: bool,
+    /// An operation on elements: the map says of which type they are.
+    pub(crate) operation: Option<&'static str>,
+}
+
+/// A fetch of a texture's texels.
+pub(crate) struct Fetch {
+    pub(crate) lookup: Lookup,
+    /// Two pairs of registers for the channels.
+    pub(crate) to: [u8; 2],
+    /// A predicate that holds where a texel is absent.
+    pub(crate) absent: Option<u8>,
+    pub(crate) at: u8,
+    pub(crate) more: Option<u8>,
+    pub(crate) has_offsets: bool,
+    pub(crate) handle: u8,
+}
+
+/// What is done on a surface.
+pub(crate) enum Way {
+    Load,
+    /// So many channels, if it counts texels.
+    Store {
+        channels: usize,
+    },
+    /// Of unsigned elements, and of those with a sign.
+    Reduce([Update; 2]),
+}
+
+/// An access to a surface.
+pub(crate) struct OnSurface {
+    pub(crate) way: Way,
+    pub(crate) dimensions: usize,
+    pub(crate) layered: bool,
+    /// Whether the first coordinate counts texels.
+    pub(crate) formatted: bool,
+    pub(crate) bytes: u8,
+    pub(crate) beyond: Beyond,
+    pub(crate) at: u8,
+    pub(crate) data: u8,
+    pub(crate) handle: u8,
+}
+
+/// What is done by the handle of a texture or surface.
+pub(crate) enum Texel {
+    Fetch(Fetch),
+    /// The size of a level along an axis.
+    Extent {
+        to: u8,
+        level: u8,
+        axis: usize,
+        handle: u8,
+    },
+    Surface(OnSurface),
 }
 
 /// A warp's part of a product of four warps: sixteen rows of D = A * B + C.
@@ -354,6 +456,8 @@ pub(crate) struct GroupProduct {
     pub(crate) descriptors: u8,
     /// Whether A's elements have the opposite sign, and B's.
     pub(crate) negated: [bool; 2],
+    /// Whether A's elements lie across its rows, and B's.
+    pub(crate) transposed: [bool; 2],
     /// Half of A is stored, if it is sparse.
     pub(crate) sparsity: Option<Sparsity>,
     /// Whether C is added.
@@ -403,6 +507,9 @@ pub(crate) enum Action {
     ClusterArrive,
     ClusterWait,
     Bulk(Bulk),
+    Told(Told),
+    Tensor(Tensor),
+    Texel(Texel),
     Group(GroupProduct),
     /// Waits until so many groups of such products are left.
     AwaitProducts(usize),
@@ -443,8 +550,8 @@ pub(crate) enum Action {
     ProgramCounter(Place, u64),
     Exit,
     Barrier {
-        number: u8,
-        threads: Option<u32>,
+        number: Source,
+        threads: Option<Source>,
         arrival: Arrival,
         flag: Option<Source>,
     },

@@ -4,19 +4,22 @@
 //! not taken by all. Of lanes that are ready those go first that are behind all others, until a `YIELD` or too many branches give the others
 //! their turn; lanes that come to one place run on together.
 
+mod objects;
+
 use crate::cluster::{Cluster, Member};
 use crate::fault::FaultKind;
 use crate::groups::{Begun, Fetched, Groups};
 use crate::mbarrier::Mbarrier;
 use crate::memory::{Local, Reach};
-use crate::operand::Special;
+use crate::operand::{Operand, Special};
 use crate::registers::{Banks, LANES, Registers, lanes};
-use crate::step::{Access, Action, Arrival, Compute, Count, Phase, Place, Scratch, Source, Step};
+use crate::step::{Access, Action, Arrival, Compute, Place, Scratch, Source, Step};
 use crate::system::{self, Caller, System};
 use crate::timing::Timing;
 use crate::touched::Touched;
-use crate::{access, collective, groups, warpgroup};
+use crate::{access, bulk, collective, groups, tensor, texture, warpgroup};
 use machine::memory::SHARED_WINDOW;
+use machine::texture::Unit;
 
 /// What a lane does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +62,8 @@ pub(crate) struct Around<'a> {
     pub(crate) clock: u64,
     /// The SM's number.
     pub(crate) sm: u32,
+    /// The device's textures and surfaces, if it is known which.
+    pub(crate) textures: Option<&'a Unit<'a>>,
     /// The CTA's place in its cluster.
     pub(crate) member: Option<Member>,
     pub(crate) system: &'a System,
@@ -277,7 +282,7 @@ impl Warp {
             Action::Access(access) => {
                 access::touches(&self.registers, access, active, around.member.as_ref(), touched);
             }
-            Action::Bulk(bulk) if active != 0 => access::touches_in_bulk(&self.registers, bulk, touched),
+            Action::Bulk(bulk) if active != 0 => bulk::touches(&self.registers, bulk, touched),
             _ => {}
         }
         active
@@ -403,8 +408,8 @@ impl Warp {
                 let word = self.registers.read(from, around.banks, active.trailing_zeros() as usize)?;
                 self.registers.set_uniform(*to, word as u32);
             }
-            Action::Access(Access::Copy { to, from, bytes, flag }) => {
-                let copy = (to, from, *bytes, flag.as_ref());
+            Action::Access(Access::Copy { to, from, bytes, fills, flag }) => {
+                let copy = (to, from, *bytes, *fills, flag.as_ref());
                 let fetched = access::fetch(&self.registers, &self.local, copy, active, reach)?;
                 let due = self.copies.begin(fetched);
                 groups::finish_copies(&due, &mut self.local, reach)?;
@@ -431,14 +436,17 @@ impl Warp {
                 }
             }
             Action::Phase(phase) => return self.at_object(phase, active, around.banks, reach),
+            Action::Texel(texel) => texture::perform(&mut self.registers, texel, active, reach)?,
             Action::Bulk(bulk) => {
-                let Some(completion) = access::copy_in_bulk(&self.registers, bulk, reach)? else {
-                    return Ok(None);
-                };
-                let Some(copies) = &mut reach.copies else {
-                    return Ok(completion.done(reach.shared)?.then_some(Event::Phase));
-                };
-                copies.push(completion);
+                return objects::finish(bulk::perform(&self.registers, bulk, reach)?, reach);
+            }
+            Action::Tensor(tensor) => {
+                return objects::finish(tensor::perform(&self.registers, tensor, reach)?, reach);
+            }
+            Action::Told(told) => {
+                let banks = around.banks;
+                let ended = bulk::tell(&self.registers, &mut self.local, told, active, banks, reach)?;
+                return Ok(ended.then_some(Event::Phase));
             }
             Action::Group(product) => {
                 let due = self.products.begin(warpgroup::begin(&self.registers, product, place));
@@ -509,16 +517,18 @@ impl Warp {
             }
             Action::Barrier { number, threads, arrival, flag } => {
                 let held = flag.as_ref().map_or(0, |flag| self.registers.flags(flag) & active);
+                // All lanes that come by have the same in a register.
+                let first = active.trailing_zeros() as usize % LANES;
+                let given = |source: &Source, above: u32| {
+                    let word = self.registers.read(source, around.banks, first)? as u32;
+                    Ok(if matches!(source.operand, Operand::Immediate(_)) { word } else { word >> above })
+                };
+                let number = given(number, 0)? as u8 & 15;
+                let threads = threads.as_ref().map(|threads| given(threads, 16)).transpose()?;
                 if *arrival != Arrival::Arrive {
                     self.stop(active, place + 1, State::Barrier);
                 }
-                return Ok(Some(Event::Arrived {
-                    number: *number,
-                    threads: *threads,
-                    arrival: *arrival,
-                    held,
-                    active,
-                }));
+                return Ok(Some(Event::Arrived { number, threads, arrival: *arrival, held, active }));
             }
             Action::Result { to, flag } => {
                 let (count, truth) = self.result;
@@ -554,60 +564,6 @@ impl Warp {
             Action::NoInstruction(word) => return Err(FaultKind::NoInstruction(*word)),
         }
         Ok(None)
-    }
-
-    /// What lanes do at objects in shared memory, one after the other.
-    fn at_object(
-        &mut self,
-        what: &Phase,
-        active: u32,
-        banks: &Banks,
-        reach: &mut Reach<'_>,
-    ) -> Result<Option<Event>, FaultKind> {
-        let mut has_ended = false;
-        match what {
-            Phase::Arrive { to, address, arrivals, transactions, count, leave } => {
-                for lane in lanes(active) {
-                    let given = self.registers.read(count, banks, lane)?;
-                    let number = |count: Count| match count {
-                        Count::None => 0,
-                        Count::One => 1,
-                        Count::Given => i64::from(given as u32),
-                        Count::Done => -i64::from(given as u32),
-                    };
-                    let at = access::place_of(&self.registers, address, lane);
-                    let (arrivals, transactions) = (number(*arrivals), number(*transactions));
-                    let (state, is_over) =
-                        Mbarrier::arrive(reach.shared, at, arrivals.unsigned_abs(), transactions, *leave)?;
-                    self.registers.write(Place::Registers(*to, 2), state, lane);
-                    has_ended |= is_over;
-                }
-            }
-            Phase::Check { flag, address, phase, waits } => {
-                let (mut over, mut waiting) = (0, 0);
-                let place = self.place;
-                for lane in lanes(active) {
-                    let asked = self.registers.read(phase, banks, lane)? >> 31 & 1 == 1;
-                    let at = access::place_of(&self.registers, address, lane);
-                    if Mbarrier::read(reach.shared, at)?.phase() != asked {
-                        over |= 1 << lane;
-                    } else if *waits {
-                        waiting |= 1 << lane;
-                        self.states[lane] = State::Phase { address: at, phase: asked, flag: *flag };
-                    }
-                }
-                self.registers.set_mask(Place::Predicate(*flag), active, over);
-                if waiting != 0 {
-                    lanes(waiting).for_each(|lane| self.places[lane] = place);
-                    self.running &= !waiting;
-                    self.ready &= !waiting;
-                    if self.running != 0 {
-                        self.park();
-                    }
-                }
-            }
-        }
-        Ok(has_ended.then_some(Event::Phase))
     }
 
     fn holds(&self, number: u8, uniform: bool, lane: usize) -> bool {

@@ -14,7 +14,7 @@ const ROWS: usize = 16;
 /// Bytes of a row of one of the matrices of eight rows that a factor is put together from.
 const CHUNK: u64 = 16;
 
-/// How a factor lies in shared memory, by its descriptor ("Matrix Descriptor Format"): k is along rows.
+/// How a factor lies in shared memory, by its descriptor ("Matrix Descriptor Format").
 struct Layout {
     start: u64,
     leading: u64,
@@ -36,10 +36,26 @@ impl Layout {
         Self { start: bytes(0), leading: bytes(16), stride: bytes(32), offset: bits >> 49 & 7, width }
     }
 
-    /// Where byte `along` of a row is.
+    /// Where byte `along` of a row is, if rows lie along k.
     fn place(&self, row: u64, along: u64) -> usize {
-        let inside = row / 8 * self.stride + row % 8 * self.width + along % self.width;
-        let at = self.start + inside + along / self.width * self.leading;
+        self.swizzled(
+            row / 8 * self.stride
+                + row % 8 * self.width
+                + along % self.width
+                + along / self.width * self.leading,
+        )
+    }
+
+    /// Where an element of 16 bits is, if rows lie across k. Without swizzling the two strides change places.
+    fn across(&self, row: u64, k: u64) -> usize {
+        let (rows, ks) =
+            if self.width == CHUNK { (self.stride, self.leading) } else { (self.leading, self.stride) };
+        let inside = 2 * row;
+        self.swizzled(k / 8 * ks + k % 8 * self.width + inside % self.width + inside / self.width * rows)
+    }
+
+    fn swizzled(&self, offset: u64) -> usize {
+        let at = self.start + offset;
         let pattern = (at >> 7).wrapping_sub(self.offset) & (self.width / CHUNK - 1);
         (at ^ pattern << 4) as usize
     }
@@ -48,7 +64,7 @@ impl Layout {
 /// The elements of rows of a factor in shared memory.
 fn in_shared(
     shared: &[u8],
-    descriptor: u64,
+    (descriptor, transposed): (u64, bool),
     operand: Operand,
     k: usize,
     rows: std::ops::Range<usize>,
@@ -58,7 +74,10 @@ fn in_shared(
     let mut elements = Vec::with_capacity(rows.len() * k);
     for row in rows {
         for along in 0..k {
-            let at = layout.place(row as u64, (along * size) as u64);
+            let at = match transposed {
+                true => layout.across(row as u64, along as u64),
+                false => layout.place(row as u64, (along * size) as u64),
+            };
             let outside = || FaultKind::Address { space: "shared", address: at as u64, bytes: size as u32 };
             let bytes = shared.get(at..).and_then(|rest| rest.get(..size)).ok_or_else(outside)?;
             let value = bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
@@ -86,14 +105,14 @@ pub(crate) fn perform(
     product: &GroupProduct,
     &Begun { descriptors: [first, second], is_added, .. }: &Begun,
 ) -> Result<(), FaultKind> {
-    let GroupProduct { config, columns: width, k, to, a, c, negated, sparsity, .. } = product;
+    let GroupProduct { config, columns: width, k, to, a, c, negated, transposed, sparsity, .. } = product;
     let stored = if sparsity.is_some() { k / 2 } else { *k };
     let row = warp as usize % 4 * ROWS;
     let mut rows = match a {
         Some(a) => factor(registers, *a, config.a, ROWS, stored),
-        None => in_shared(shared, first, config.a, stored, row..row + ROWS)?,
+        None => in_shared(shared, (first, transposed[0]), config.a, stored, row..row + ROWS)?,
     };
-    let mut columns = in_shared(shared, second, config.b, *k, 0..*width)?;
+    let mut columns = in_shared(shared, (second, transposed[1]), config.b, *k, 0..*width)?;
     for (elements, operand, negated) in
         [(&mut rows, config.a, negated[0]), (&mut columns, config.b, negated[1])]
     {

@@ -39,7 +39,7 @@ mod walk;
 
 pub use encode::{Im2col, Tensor, TensorMapError};
 use ir::instruction;
-pub(crate) use walk::{Direction, Mode, Run, Start, Walk};
+pub use walk::{Direction, Mode, Run, Start, Walk};
 
 /// Bytes of a tensor map.
 pub const BYTES: usize = 128;
@@ -343,7 +343,7 @@ pub enum Fill {
 
 impl Fill {
     /// The bytes at an even and at an odd address.
-    pub(crate) fn pattern(self) -> [u8; 2] {
+    pub fn pattern(self) -> [u8; 2] {
         match self {
             Self::Zeros => [0, 0],
             Self::Nan => 0x7ff7u16.to_le_bytes(),

@@ -13,14 +13,16 @@ use std::ops::Range;
 
 /// Whether a copy goes from or to global memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
+pub enum Direction {
+    /// From it.
     Load,
+    /// To it.
     Store,
 }
 
 /// How a copy finds its way through the tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub enum Mode {
     /// `.tile`: a box.
     Tile,
     /// `.tile::gather4` and `.tile::scatter4`: four rows of a matrix, each with a coordinate of its own.
@@ -69,13 +71,15 @@ const GROUP_OF_128: u64 = 32;
 
 /// What an instruction says about where a copy begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Start {
+pub struct Start {
     /// `.1d` to `.5d`.
-    pub(crate) rank: usize,
-    pub(crate) mode: Mode,
-    pub(crate) coordinates: [i32; MAX_RANK],
+    pub rank: usize,
+    /// How it goes on.
+    pub mode: Mode,
+    /// Where it begins, dimension 0 first.
+    pub coordinates: [i32; MAX_RANK],
     /// Added to the spatial coordinates of every pixel; of the modes along W the pixels of the halo, and a signed offset.
-    pub(crate) offsets: [u16; MAX_RANK - 2],
+    pub offsets: [u16; MAX_RANK - 2],
 }
 
 /// Why a map does not serve an instruction. An H200 reports an illegal instruction.
@@ -107,20 +111,20 @@ pub(crate) enum Refusal {
 
 /// Neighbouring bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub struct Run {
     /// Where they are in global memory.
-    pub(crate) global: u64,
+    pub global: u64,
     /// Where they are in shared memory, from the begin of the copy's block there, before swizzling.
-    pub(crate) shared: u64,
+    pub shared: u64,
     /// Those of them that are in the tensor; the others of a load are filled.
-    pub(crate) inside: Range<u64>,
+    pub inside: Range<u64>,
     /// Where the 16-byte chunk of the last of them ends, which a store writes whole.
-    pub(crate) padded: u64,
+    pub padded: u64,
 }
 
 /// The runs of a copy.
 #[derive(Clone, Debug)]
-pub(crate) struct Walk {
+pub struct Walk {
     map: TensorMap,
     order: Order,
     /// Where the next run begins.
@@ -168,6 +172,14 @@ enum Order {
 }
 
 impl TensorMap {
+    /// The runs of a copy.
+    ///
+    /// # Errors
+    /// If the map does not serve the instruction.
+    pub fn runs(&self, start: &Start, direction: Direction) -> Result<Walk, String> {
+        self.walk(start, direction).map_err(|why| why.to_string())
+    }
+
     /// The runs of a copy, if the map serves the instruction.
     pub(crate) fn walk(&self, start: &Start, direction: Direction) -> Result<Walk, Refusal> {
         let rank = self.rank();
@@ -316,17 +328,17 @@ impl TensorMap {
 
 impl Walk {
     /// Bytes that count as transferred, whether they are inside the tensor or not.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.runs * self.bytes
     }
 
     /// Bytes of each run, copied or filled.
-    pub(crate) fn run_bytes(&self) -> u64 {
+    pub fn run_bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Bytes of shared memory from the first to the last that is used.
-    pub(crate) fn footprint(&self) -> u64 {
+    pub fn footprint(&self) -> u64 {
         self.runs * self.pitch
     }
 

@@ -14,12 +14,15 @@ use numerics::texture::{coordinate, format};
 
 /// The shape that an instruction names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Geometry {
+pub struct Geometry {
     /// Coordinates besides layer and sample; 3 for cubes, whose coordinates are a direction.
-    pub(crate) dimensions: usize,
-    pub(crate) layered: bool,
-    pub(crate) cube: bool,
-    pub(crate) multisample: bool,
+    pub dimensions: usize,
+    /// Whether a layer stands before them.
+    pub layered: bool,
+    /// Whether they are a direction.
+    pub cube: bool,
+    /// Whether texels have several samples.
+    pub multisample: bool,
 }
 
 impl From<TexGeom> for Geometry {
@@ -40,9 +43,12 @@ impl From<TexGeom> for Geometry {
 
 /// How the levels of detail of an instruction are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mip {
+pub enum Mip {
+    /// Not at all: the base level.
     Base,
+    /// By an operand.
     Level,
+    /// By gradients.
     Gradient,
     /// Gradients for which the unit has no instruction: the threads of a quad step along them.
     Steps,
@@ -50,7 +56,7 @@ pub(crate) enum Mip {
 
 /// The type of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Results {
+pub enum Results {
     /// Four words.
     Words,
     /// Four `.f16`.
@@ -61,24 +67,32 @@ pub(crate) enum Results {
 
 /// A `tex` or `tld4` instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lookup {
-    pub(crate) geometry: Geometry,
+pub struct Lookup {
+    /// The shape that it names.
+    pub geometry: Geometry,
     /// Whether coordinates are integers.
-    pub(crate) integer: bool,
-    pub(crate) mip: Mip,
+    pub integer: bool,
+    /// How the level is told.
+    pub mip: Mip,
     /// The channel that `tld4` gathers.
-    pub(crate) gather: Option<usize>,
-    pub(crate) results: Results,
+    pub gather: Option<usize>,
+    /// What it gives.
+    pub results: Results,
 }
 
 /// The operands of one lane.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Request {
+pub struct Request {
     /// The coordinates as they stand in the instruction: layer, sample, then the others.
-    pub(crate) coordinates: [u32; 4],
-    pub(crate) lod: u32,
-    pub(crate) gradients: [[u32; 3]; 2],
-    pub(crate) offsets: [i32; 3],
+    pub coordinates: [u32; 4],
+    /// Whether a direction's greatest component is about 1 already.
+    pub projected: bool,
+    /// The level.
+    pub lod: u32,
+    /// The gradients along the screen's axes.
+    pub gradients: [[u32; 3]; 2],
+    /// Texels that are added to the coordinates.
+    pub offsets: [i32; 3],
 }
 
 /// Why a lookup failed.
@@ -298,7 +312,8 @@ impl Unit<'_> {
     /// The point of a cube that the coordinates name.
     fn cube_point(&self) -> Option<FaceCoordinates> {
         let direction = || [0, 1, 2].map(|axis| self.axis_coordinate(axis));
-        self.lookup.geometry.cube.then(|| cube::face_coordinates(cube::project(direction())))
+        let projected = || if self.request.projected { direction() } else { cube::project(direction()) };
+        self.lookup.geometry.cube.then(|| cube::face_coordinates(projected()))
     }
 
     /// The texels of a level around the coordinates, moved by what a probe says, with its weight.

@@ -23,6 +23,7 @@
 //! | `lookup` | `tex` and `tld4` |
 //! | `surface` | where a surface coordinate leads |
 //! | `query` | `txq` and `suq` |
+//! | `unit` | all of these by handle, for other engines |
 
 pub mod array;
 pub(crate) mod lookup;
@@ -30,9 +31,13 @@ pub mod object;
 pub(crate) mod query;
 pub(crate) mod surface;
 pub(crate) mod table;
+mod unit;
 
 pub use array::{Array, ArrayDescriptor, CopyRegion, Format, Kind, Level};
+pub use lookup::{Geometry, Lookup, Mip, Request, Results};
 pub use numerics::texture::address::AddressMode;
 pub use numerics::texture::format::Element;
-pub use object::{Resource, ResourceView, SamplerDescriptor, TextureDescriptor};
+pub use object::{Resource, ResourceView, SamplerDescriptor, Surface, TextureDescriptor};
+pub use surface::{Beyond, Coordinates, Target};
 pub use table::{Handle, TextureError};
+pub use unit::Unit;

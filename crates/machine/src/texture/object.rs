@@ -320,7 +320,7 @@ fn apply(view: &ResourceView, texels: &mut Texels) -> Result<(), TextureError> {
 
 /// A surface object: the first level of an array, or another one of its levels.
 #[derive(Clone, Debug)]
-pub(crate) struct Surface {
+pub struct Surface {
     pub(crate) format: Format,
     pub(crate) plane: Plane,
     /// As in the descriptor: what is zero there is zero here.
@@ -329,6 +329,11 @@ pub(crate) struct Surface {
 }
 
 impl Surface {
+    /// Bytes of a texel.
+    pub fn texel_bytes(&self) -> u32 {
+        self.format.texel_bytes()
+    }
+
     pub(crate) fn new(array: &Array, level: u32) -> Result<Self, TextureError> {
         let descriptor = &array.descriptor;
         let level = array.level(level).ok_or_else(|| {

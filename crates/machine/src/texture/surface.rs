@@ -6,7 +6,7 @@ use numerics::texture::format::{Element, store};
 
 /// What an access beyond the edges does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beyond {
+pub enum Beyond {
     /// `.trap`: it stops the kernel.
     Trap,
     /// `.clamp`: it goes to the nearest place.
@@ -27,20 +27,20 @@ impl From<Clamp> for Beyond {
 
 /// The coordinates of an access.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Coordinates {
+pub struct Coordinates {
     /// Along each dimension; the first counts bytes, or accesses if `formatted`.
-    pub(crate) along: [i32; 3],
+    pub along: [i32; 3],
     /// How many of them there are.
-    pub(crate) dimensions: usize,
+    pub dimensions: usize,
     /// The layer of a layered surface.
-    pub(crate) layer: Option<u32>,
+    pub layer: Option<u32>,
     /// Whether the first coordinate counts accesses.
-    pub(crate) formatted: bool,
+    pub formatted: bool,
 }
 
 /// Where an access goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub enum Target {
     /// To this address.
     Address(u64),
     /// Nowhere.
@@ -51,7 +51,7 @@ pub(crate) enum Target {
 
 impl Surface {
     /// The address of an access of `bytes`; not zero.
-    pub(crate) fn target(&self, at: &Coordinates, bytes: u32, beyond: Beyond) -> Target {
+    pub fn target(&self, at: &Coordinates, bytes: u32, beyond: Beyond) -> Target {
         let bytes = i64::from(bytes);
         let plane = &self.plane;
         let row = i64::from(plane.extents[0]) * i64::from(self.format.texel_bytes());
@@ -88,7 +88,7 @@ impl Surface {
     }
 
     /// The bytes that a formatted store of these words writes; components that are not given are zero.
-    pub(crate) fn encode(&self, words: [u32; 4]) -> ([u8; 16], usize) {
+    pub fn encode(&self, words: [u32; 4]) -> ([u8; 16], usize) {
         let element = self.format.element;
         let size = element.bytes() as usize;
         let mut bytes = [0; 16];
@@ -99,7 +99,7 @@ impl Surface {
     }
 
     /// Whether `sured.p` compares its texels as signed integers.
-    pub(crate) fn is_signed(&self) -> bool {
+    pub fn is_signed(&self) -> bool {
         matches!(self.format.element, Element::S8 | Element::S16 | Element::S32)
     }
 }

@@ -31,13 +31,14 @@ pub(super) struct Convention {
 }
 
 impl Select<'_> {
-    /// Runs what has no guard of its own around a branch that the opposite of the guard takes.
+    /// Runs what has no guard of its own around a branch that the opposite of the guard takes. Behind that the guard holds again.
     pub(super) fn behind_guard(&mut self, act: impl FnOnce(&mut Self) -> Done) -> Done {
         let Some((guard, not)) = self.guard.take() else { return act(self) };
         let skip = self.code.label();
         self.branch(Some((guard, !not)), skip);
         let done = act(self);
         self.code.place(skip);
+        self.guard = Some((guard, not));
         done
     }
 

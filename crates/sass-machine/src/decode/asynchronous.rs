@@ -1,11 +1,15 @@
 //! Copies that go on beside the threads, the objects in shared memory that tell when they are done, products of warpgroups.
 
-use super::memory::address;
+use super::memory::{address, datum};
+use super::update::{updating, updating_in_bulk};
 use super::{Given, NOTHING};
 use crate::operand::{Operand, Sign};
 use crate::registers::{PT, URZ};
 use crate::sparsity::Sparsity;
-use crate::step::{Access, Action, Bulk, Count, GroupProduct, Kind, Phase, Place, Source, Space};
+use crate::step::{
+    Access, Action, Bulk, Count, Datum, GroupProduct, Kind, Phase, Place, Source, Space, Told, Transfer,
+    Update,
+};
 use numerics::rounding::Mode;
 use numerics::tensor::{Accumulator, BitOperation, Config, Operand as Elements, Unit};
 
@@ -16,7 +20,36 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         ("SYNCS", ["CCTL", "IV"]) => Some(Action::Nothing),
         ("SYNCS", ["ARRIVE", "TRANS64", rest @ ..]) => arrive(given, rest),
         ("SYNCS", ["PHASECHK", "TRANS64", rest @ ..]) => check(given, rest),
-        ("UBLKCP", [to, from]) => bulk(given, to, from),
+        ("UBLKCP", [to, from] | [to, from, "MULTICAST"]) => bulk(given, to, from, None),
+        ("UBLKRED", [to, from, operation, kind @ ..]) => {
+            bulk(given, to, from, Some(updating_in_bulk(operation, kind)?))
+        }
+        ("STAS", [] | ["64" | "128"]) => {
+            let bytes = if given.has("128") {
+                16
+            } else if given.has("64") {
+                8
+            } else {
+                4
+            };
+            told(given, bytes, None)
+        }
+        ("REDAS", [operation, kind @ ..]) => {
+            let (update, bytes) = updating(operation, kind)?;
+            told(given, bytes, Some(update))
+        }
+        ("ARRIVES", ["LDGSTSBAR", "64", what]) => {
+            let (arrivals, transactions) = match *what {
+                "ARVCNT" => (1, 0),
+                "TRANSCNT" => (0, 1),
+                _ => return None,
+            };
+            Some(Action::Phase(Phase::Copied {
+                address: address(given, 0, Space::Shared)?,
+                arrivals,
+                transactions,
+            }))
+        }
         ("WARPGROUP", ["ARRIVE"]) => Some(Action::Nothing),
         ("WARPGROUP", ["DEPBAR", "LE"]) => Some(Action::AwaitProducts(left(given)?)),
         ("LDGDEPBAR", _) => Some(Action::CommitCopies),
@@ -24,7 +57,7 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         // A copy in bulk is done with its instruction; what waits for it is told by its object.
         ("UTMACMDFLUSH" | "FENCE", _) => Some(Action::Nothing),
         ("HGMMA" | "QGMMA" | "IGMMA", ["SP", shape, rest @ ..]) => product(given, shape, rest, true),
-        ("HGMMA" | "QGMMA" | "IGMMA", [shape, rest @ ..]) => product(given, shape, rest, false),
+        ("HGMMA" | "QGMMA" | "IGMMA" | "BGMMA", [shape, rest @ ..]) => product(given, shape, rest, false),
         _ => None,
     }
 }
@@ -37,9 +70,10 @@ fn left(given: &Given<'_>) -> Option<usize> {
     }
 }
 
-/// `LDGSTS.E[.BYPASS][.LTC128B].128 [to], desc[..][from], !flag`: zeros where the flag does not hold.
+/// `LDGSTS.E[.BYPASS][.LTC128B].128[.ZFILL] [to], desc[..][from], !flag`: zeros where the flag does not hold. With `.ZFILL` the source may stand
+/// inside an element: so many of its last bytes are zeros.
 fn copy(given: &Given<'_>) -> Option<Action> {
-    given.only(&["E", "BYPASS", "LTC64B", "LTC128B", "LTC256B", "64", "128"])?;
+    given.only(&["E", "BYPASS", "LTC64B", "LTC128B", "LTC256B", "64", "128", "ZFILL"])?;
     let bytes = if given.has("128") {
         16
     } else if given.has("64") {
@@ -56,6 +90,7 @@ fn copy(given: &Given<'_>) -> Option<Action> {
         to: address(given, 0, Space::Shared)?,
         from: address(given, 1, Space::Global)?,
         bytes,
+        fills: given.has("ZFILL"),
         flag,
     }))
 }
@@ -64,8 +99,7 @@ fn copy(given: &Given<'_>) -> Option<Action> {
 fn begin(given: &Given<'_>) -> Option<Action> {
     let [Operand::Uniform { number: URZ, .. }, _, _] = given.operands[..] else { return None };
     Some(Action::Access(Access::Store {
-        from: given.source(2, Kind::Wide)?,
-        second: None,
+        from: Datum { low: given.source(2, Kind::Wide)?, high: None },
         address: address(given, 1, Space::Shared)?,
         bytes: 8,
     }))
@@ -76,7 +110,8 @@ fn arrive(given: &Given<'_>, rest: &[&str]) -> Option<Action> {
     let (mut arrivals, mut transactions, mut leave) = (Count::One, Count::Given, false);
     for modifier in rest {
         match *modifier {
-            "RED" => {}
+            // Lane by lane it is in any case.
+            "RED" | "TMASK" => {}
             "OPTOUT" => leave = true,
             "A1T0" => (arrivals, transactions) = (Count::One, Count::None),
             "ART0" => (arrivals, transactions) = (Count::Given, Count::None),
@@ -112,22 +147,37 @@ fn check(given: &Given<'_>, rest: &[&str]) -> Option<Action> {
     }))
 }
 
-/// `UBLKCP.S.G [to], [from], size`, `UBLKCP.G.S [to], [from], size`, all of them uniform registers: behind that of the place in shared memory
-/// stands its object's.
-fn bulk(given: &Given<'_>, to: &str, from: &str) -> Option<Action> {
+/// `STAS[.64] [a], b`, `REDAS.op[.type] [a], b`.
+fn told(given: &Given<'_>, bytes: u8, update: Option<Update>) -> Option<Action> {
+    (given.operands.len() == 2).then_some(())?;
+    let from = datum(given, 1, bytes)?;
+    Some(Action::Told(Told { address: address(given, 0, Space::Shared)?, from, bytes, update }))
+}
+
+/// `UBLKCP.S.G [to], [from], size[, policy]`, `UBLKCP.G.S`, `UBLKCP.S.S`, `UBLKRED.G.S.op.type`, all of them uniform registers: behind that of the
+/// place in shared memory stands its object's.
+fn bulk(given: &Given<'_>, to: &str, from: &str, update: Option<(Update, u8)>) -> Option<Action> {
     let uniform = |at: usize| match *given.operands.get(at)? {
         Operand::Address { uniform, offset: 0, .. } | Operand::Uniform { number: uniform, .. } => {
             Some(uniform)
         }
         _ => None,
     };
-    let (to_shared, shared, global) = match (to, from) {
-        ("S", "G") => (true, uniform(0)?, uniform(1)?),
-        ("G", "S") => (false, uniform(1)?, uniform(0)?),
+    let (transfer, shared, other) = match (to, from) {
+        ("S", "G") => (Transfer::ToShared, uniform(0)?, uniform(1)?),
+        ("G", "S") => (Transfer::FromShared, uniform(1)?, uniform(0)?),
+        ("S", "S") => (Transfer::Between, uniform(0)?, uniform(1)?),
         _ => return None,
     };
-    (given.operands.len() == 3).then_some(())?;
-    Some(Action::Bulk(Bulk { to_shared, shared, global, size: uniform(2)? }))
+    matches!(given.operands.len(), 3 | 4).then_some(())?;
+    Some(Action::Bulk(Bulk {
+        transfer,
+        shared,
+        other,
+        size: uniform(2)?,
+        many: given.has("MULTICAST"),
+        update,
+    }))
 }
 
 /// What a product multiplies and adds, and how deep it is.
@@ -151,6 +201,7 @@ fn elements(opcode: &str, rest: &[&str]) -> Option<(Elements, Elements, Accumula
         ("QGMMA", [to, a @ ("E4M3" | "E5M2"), b @ ("E4M3" | "E5M2")]) => {
             (eighth(a)?, eighth(b)?, sum(to)?, 32, false)
         }
+        ("BGMMA", ["AND", "POPC"]) => (Elements::B1, Elements::B1, Accumulator::S32, 256, false),
         ("IGMMA", [a @ ("S8" | "U8"), b @ ("S8" | "U8"), saturates @ ..]) => {
             let saturates = match saturates {
                 [] => false,
@@ -169,6 +220,8 @@ fn product(given: &Given<'_>, shape: &str, rest: &[&str], is_sparse: bool) -> Op
     let (first, second, sum, depth, satfinite) = elements(given.opcode, rest)?;
     let k = if is_sparse { 2 * depth } else { depth };
     let columns: usize = shape.strip_prefix("64x")?.strip_suffix(&format!("x{k}"))?.parse().ok()?;
+    // Bits stand in words.
+    let k = if first == Elements::B1 { k / first.bits() as usize } else { k };
     (columns.is_multiple_of(8) && (8..=256).contains(&columns)).then_some(())?;
     let number = |operand: &Operand| match *operand {
         Operand::Register { number, .. } => Some(number),
@@ -191,11 +244,14 @@ fn product(given: &Given<'_>, shape: &str, rest: &[&str], is_sparse: bool) -> Op
         [rest @ .., scale @ Operand::UniformPredicate { .. }] => (rest, *scale),
         _ => (operands, always),
     };
-    let (to, a, descriptors, mut negated, c) = match operands {
-        [to, Operand::Descriptors { number, negated }, c] => (to, None, *number, *negated, c),
-        [to, a, Operand::Descriptors { number, negated }, c] => (to, Some(a), *number, *negated, c),
+    let (to, a, matrices, c) = match operands {
+        [to, matrices, c] => (to, None, *matrices, c),
+        [to, a, matrices, c] => (to, Some(a), *matrices, c),
         _ => return None,
     };
+    let Operand::Descriptors { number: descriptors, mut negated, transposed } = matrices else { return None };
+    // What is wider or narrower than a half has rows along k alone.
+    (transposed == [false; 2] || first.bits() == 16).then_some(())?;
     if let Some(Operand::Register { sign, .. }) = a {
         negated[0] = sign.negated;
         (*sign == Sign { negated: sign.negated, ..Sign::default() }).then_some(())?;
@@ -222,6 +278,7 @@ fn product(given: &Given<'_>, shape: &str, rest: &[&str], is_sparse: bool) -> Op
         c: number(c)?,
         descriptors,
         negated,
+        transposed,
         sparsity,
         scale: Source { operand: scale, ..Source { kind: Kind::Flag, ..NOTHING } },
         commits,

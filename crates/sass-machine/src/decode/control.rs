@@ -121,7 +121,8 @@ fn convergence(given: &Given<'_>) -> Option<u8> {
     }
 }
 
-/// `BAR.SYNC.DEFER_BLOCKING n[, threads]`, `BAR.ARV n, threads`, `BAR.RED.op.DEFER_BLOCKING n[, threads], p`.
+/// `BAR.SYNC.DEFER_BLOCKING n[, threads]`, `BAR.ARV n, threads`, `BAR.RED.op.DEFER_BLOCKING n[, threads], p`. A register has the number below
+/// and the threads from bit 16 on.
 fn barrier(given: &Given<'_>) -> Option<Action> {
     let arrival = match given.modifiers[..] {
         ["SYNC", "DEFER_BLOCKING"] | ["SYNC"] => Arrival::Sync,
@@ -131,9 +132,9 @@ fn barrier(given: &Given<'_>) -> Option<Action> {
         ["RED", "OR", "DEFER_BLOCKING"] => Arrival::Or,
         _ => return None,
     };
-    let number = given.immediate(0)? as u8;
-    let threads = given.immediate(1);
-    let flag = given.source(given.operands.len() - 1, Kind::Flag);
+    let number = given.source(0, Kind::Word)?;
+    let threads = given.source(1, Kind::Word);
+    let flag = given.source(given.operands.len().checked_sub(1)?, Kind::Flag);
     let reduces = matches!(arrival, Arrival::Count | Arrival::And | Arrival::Or);
     (reduces == flag.is_some()).then_some(Action::Barrier { number, threads, arrival, flag })
 }

@@ -89,6 +89,11 @@ fn packed(given: &Given<'_>) -> Option<Action> {
             words(given, &[Word], |a, _, _| numerics::fp8::pair_to_half::<$S, F16, $relu>(a as u16))
         };
     }
+    macro_rules! shorter {
+        ($R:ty, $relu:literal) => {
+            words(given, &[Single], |a, _, _| convert::f32_to_tf32::<$R, $relu, false>(a))
+        };
+    }
     match given.modifiers[..] {
         ["F16", "F32", "PACK_AB"] => pair!(F16, Rn, false),
         ["F16", "F32", "PACK_AB", "RZ"] => pair!(F16, Rz, false),
@@ -112,6 +117,12 @@ fn packed(given: &Given<'_>) -> Option<Action> {
         ["RELU", "F16", "E5M2", "UNPACK_B"] => above!(E5m2, true),
         ["RELU", "F16", "F32", "PACK_AB", "RZ"] => pair!(F16, Rz, true),
         ["RELU", "BF16", "F32", "PACK_AB", "RZ"] => pair!(Bf16, Rz, true),
+        ["SATFINITE", "RELU", "F16", "F32", "PACK_AB", "RZ"] => pair!(F16, Rz, true, true),
+        ["SATFINITE", "RELU", "BF16", "F32", "PACK_AB", "RZ"] => pair!(Bf16, Rz, true, true),
+        ["TF32", "F32", "PACK_B"] => shorter!(Rn, false),
+        ["TF32", "F32", "PACK_B", "RZ"] => shorter!(Rz, false),
+        ["RELU", "TF32", "F32", "PACK_B"] => shorter!(Rn, true),
+        ["RELU", "TF32", "F32", "PACK_B", "RZ"] => shorter!(Rz, true),
         _ => None,
     }
 }
@@ -268,6 +279,9 @@ fn between(given: &Given<'_>) -> Option<Action> {
         ("BF16", "F32") if !ftz => rounded!(given, R => words(given, &[Single], |a, _, _| {
             u32::from(convert::f32_to_half::<Bf16, R, false, false, false, false>(a))
         })),
+        ("BF16", "F32") => rounded!(given, R => words(given, &[Single], |a, _, _| {
+            u32::from(convert::f32_to_half::<Bf16, R, true, false, false, false>(a))
+        })),
         ("F16", "F64") => rounded!(given, R => {
             let sources = given.sources(1, &[Double])?;
             Some(one(given.registers(0, 1)?, sources, |s| {
@@ -311,11 +325,15 @@ fn between_integers(given: &Given<'_>) -> Option<Action> {
     words(given, &[Word], move |a, _, _| function(a as i32) as u32)
 }
 
-/// `I2IP.type.S32.SAT d, a, b, c`: a and b in the lowest places, c above them.
+/// `I2IP.type.S32.SAT d, a, b, c`: a and b in the lowest places, c above them; of types below a byte it says how far (`R0.28`).
 fn packed_integers(given: &Given<'_>) -> Option<Action> {
     let function: fn(i32, i32, u32) -> u32 = match given.modifiers[..] {
         ["U8", "S32", "SAT"] => convert::pack_below::<8, false>,
         ["S8", "S32", "SAT"] => convert::pack_below::<8, true>,
+        ["U4", "S32", "SAT"] => convert::pack_below::<4, false>,
+        ["S4", "S32", "SAT"] => convert::pack_below::<4, true>,
+        ["U2", "S32", "SAT"] => convert::pack_below::<2, false>,
+        ["S2", "S32", "SAT"] => convert::pack_below::<2, true>,
         ["U16", "S32", "SAT"] => |a, b, _| convert::pack16::<u16>(a, b),
         ["S16", "S32", "SAT"] => |a, b, _| convert::pack16::<i16>(a, b),
         _ => return None,

@@ -1,6 +1,8 @@
 //! Floating point: arithmetic, comparison, the special-function unit.
 
 use super::{Given, chosen_words, compute, joined, one, test, words};
+use crate::operand::Operand;
+use crate::registers::PT;
 use crate::step::Kind::{Double, Flag, Packed, Single, Word};
 use crate::step::{Action, Kind, Source};
 use numerics::compare::{setp_f32, setp_f64};
@@ -201,6 +203,8 @@ fn compare(given: &Given<'_>) -> Option<Action> {
         ("FSETP", _, "T") => test(given, Single, |_, _| true),
         ("FSETP", true, _) => compared!(name, C => test(given, Single, setp_f32::<C, true>)),
         ("FSETP", false, _) => compared!(name, C => test(given, Single, setp_f32::<C, false>)),
+        ("DSETP", _, "MIN") => first_of_doubles(given, setp_f64::<numerics::compare::Lt>),
+        ("DSETP", _, "MAX") => first_of_doubles(given, setp_f64::<numerics::compare::Gt>),
         _ => compared!(name, C => doubles(given, setp_f64::<C>)),
     }
 }
@@ -212,6 +216,23 @@ fn doubles(given: &Given<'_>, holds: fn(u64, u64) -> bool) -> Option<Action> {
         let holds = holds(s[0], s[1]);
         to[0] = u64::from(join(u32::from(holds), s[2] as u32));
         to[1] = u64::from(join(u32::from(!holds), s[2] as u32));
+    }))
+}
+
+/// `DSETP.MIN.AND p, q, a, b, PT`: whether the first is the one, and whether the second is no number, so that it has to be quieted. Of
+/// zeros the negative one is less.
+fn first_of_doubles(given: &Given<'_>, before: fn(u64, u64) -> bool) -> Option<Action> {
+    given.only(&["MIN", "MAX", "AND"])?;
+    let is_least = given.has("MIN");
+    let sources = given.sources(2, &[Double, Double, Flag])?;
+    matches!(sources[2].operand, Operand::Predicate { number: PT, negated: false }).then_some(())?;
+    Some(compute(vec![given.flag(0)?, given.flag(1)?], sources, move |s, to| {
+        let [a, b] = [s[0], s[1]];
+        let [is_nan, other_is_nan] = [a, b].map(|it| f64::from_bits(it).is_nan());
+        let zeros = (a | b) << 1 == 0;
+        let first = if zeros { (a > b) == is_least && a != b } else { before(a, b) };
+        to[0] = u64::from(first || other_is_nan && !is_nan);
+        to[1] = u64::from(is_nan && other_is_nan);
     }))
 }
 

@@ -40,6 +40,9 @@ fn sum_as_single(given: &Given<'_>) -> Option<Action> {
 }
 
 fn arithmetic<F: Half>(given: &Given<'_>) -> Option<Action> {
+    if given.opcode == "HMNMX2" {
+        return least_or_most::<F>(given);
+    }
     given.only(&["MMA", BF16, "FTZ", "SAT", "RELU", "NAN", "OOB"])?;
     if given.has("OOB") {
         let kinds = &[Packed, Packed, Packed];
@@ -70,9 +73,6 @@ fn arithmetic<F: Half>(given: &Given<'_>) -> Option<Action> {
                 _ => None,
             }
         };
-    }
-    if given.opcode == "HMNMX2" {
-        return least_or_most::<F>(given);
     }
     match (given.has("FTZ"), given.has("SAT"), given.has("RELU")) {
         (false, false, false) => of!(false, false, false),

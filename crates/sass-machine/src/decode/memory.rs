@@ -1,14 +1,10 @@
 //! Loads, stores, atomics and constants.
 
+use super::update::updating;
 use super::{Given, NOTHING};
 use crate::operand::Operand;
 use crate::registers::{PT, RZ};
-use crate::step::{Access, Action, Address, Kind, Source, Space, Update};
-use numerics::float::{add_f32, add_f64_in_memory};
-use numerics::format::{Bf16, F16};
-use numerics::half;
-use numerics::packed;
-use numerics::rounding::Rn;
+use crate::step::{Access, Action, Address, Datum, Kind, Source, Space, Update};
 
 /// Modifiers of order, scope and caching: on one host thread every access is ordered and seen by all.
 const ORDER: [&str; 16] = [
@@ -83,90 +79,54 @@ fn load(given: &Given<'_>, space: Space) -> Option<Access> {
     Some(Access::Load { to: given.register(0)?, address: address(given, 1, space)?, bytes, signed })
 }
 
-fn store(given: &Given<'_>, space: Space) -> Option<Access> {
-    let (bytes, _) = size(given)?;
-    (given.operands.len() == 2).then_some(())?;
+/// The operand at a place, as so many bytes that go to memory.
+pub(super) fn datum(given: &Given<'_>, at: usize, bytes: u8) -> Option<Datum> {
     let kind = if bytes >= 8 { Kind::Wide } else { Kind::Word };
-    let from = given.source(1, kind)?;
-    let second = match (bytes, from.operand) {
+    let low = given.source(at, kind)?;
+    let high = match (bytes, low.operand) {
+        (16, Operand::Register { number: RZ, .. }) => Some(low),
         (16, Operand::Register { number, sign, half }) => {
             let number = number.saturating_add(2);
             Some(Source { operand: Operand::Register { number, sign, half }, kind })
         }
         _ => None,
     };
-    Some(Access::Store { from, second, address: address(given, 0, space)?, bytes })
+    Some(Datum { low, high })
 }
 
-/// What an atomic operation does to how many bytes, by its modifiers: an operation, a type.
+fn store(given: &Given<'_>, space: Space) -> Option<Access> {
+    let (bytes, _) = size(given)?;
+    (given.operands.len() == 2).then_some(())?;
+    Some(Access::Store { from: datum(given, 1, bytes)?, address: address(given, 0, space)?, bytes })
+}
+
+/// What an atomic operation does to how many bytes, by its modifiers, and whether it swaps.
 fn update(given: &Given<'_>) -> Option<(Update, u8, bool)> {
-    const OPERATIONS: [&str; 10] = ["ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "CAS"];
     let mut rest = given.modifiers.iter().filter(|it| !ORDER.contains(it));
-    let operation = *rest.next().filter(|it| OPERATIONS.contains(it))?;
+    let operation = *rest.next()?;
     let kind: Vec<&str> = rest.copied().collect();
-    let float: Option<(Update, u8)> = match (operation, &kind[..]) {
-        ("ADD", ["F32", "FTZ", "RN"]) => {
-            Some((Box::new(|old, b, _| u64::from(add_f32::<Rn, true, false>(old as u32, b as u32))), 4))
-        }
-        ("ADD", ["F64", "RN"]) => Some((Box::new(|old, b, _| add_f64_in_memory(old, b)), 8)),
-        ("ADD", ["F16x2", "RN"]) => Some((pairs(half::add::<F16, false, false>), 4)),
-        ("ADD", ["BF16x2", "RN"]) => Some((pairs(half::add::<Bf16, false, false>), 4)),
-        ("MIN", ["F16x2", "RN"]) => Some((pairs(half::min::<F16, false, false, false>), 4)),
-        ("MAX", ["F16x2", "RN"]) => Some((pairs(half::max::<F16, false, false, false>), 4)),
-        ("MIN", ["BF16x2", "RN"]) => Some((pairs(half::min::<Bf16, false, false, false>), 4)),
-        ("MAX", ["BF16x2", "RN"]) => Some((pairs(half::max::<Bf16, false, false, false>), 4)),
-        _ => None,
-    };
-    if let Some((update, bytes)) = float {
-        return Some((update, bytes, false));
-    }
-    let bytes = match kind[..] {
-        [] | ["S32"] => 4,
-        ["64" | "S64"] => 8,
-        _ => return None,
-    };
-    let signed = matches!(kind[..], ["S32" | "S64"]);
-    let number = move |value: u64| {
-        let bits = 64 - 8 * u32::from(bytes);
-        let wide = i128::from((value << bits) as i64 >> bits);
-        if signed { wide } else { wide & if bytes == 4 { 0xffff_ffff } else { u64::MAX.into() } }
-    };
-    let update: Update = match operation {
-        "ADD" => Box::new(|old, b, _| old.wrapping_add(b)),
-        "MIN" => Box::new(move |old, b, _| if number(b) < number(old) { b } else { old }),
-        "MAX" => Box::new(move |old, b, _| if number(b) > number(old) { b } else { old }),
-        "INC" => Box::new(|old, b, _| u64::from(numerics::integer::inc(old as u32, b as u32))),
-        "DEC" => Box::new(|old, b, _| u64::from(numerics::integer::dec(old as u32, b as u32))),
-        "AND" => Box::new(|old, b, _| old & b),
-        "OR" => Box::new(|old, b, _| old | b),
-        "XOR" => Box::new(|old, b, _| old ^ b),
-        "EXCH" => Box::new(|_, b, _| b),
-        _ => Box::new(|old, b, c| if old == b { c } else { old }),
-    };
+    let (update, bytes) = updating(operation, &kind)?;
     Some((update, bytes, operation == "CAS"))
 }
 
-/// The same for both halves of a word.
-fn pairs(function: fn(u16, u16) -> u16) -> Update {
-    Box::new(move |old, b, _| u64::from(packed::map2(function, old as u32, b as u32)))
-}
-
-/// `ATOMG.E.op[.type].order p, d, [a], b[, c]`, `ATOMS.op d, [a], b[, c]`.
+/// `ATOMG.E.op[.type].order p, d, [a], b[, c]`, `ATOMS.op d, [a], b[, c]`. The predicate of a generic address says whether it was global
+/// memory's: elsewhere nothing is done.
 fn atomic(given: &Given<'_>, space: Space) -> Option<Access> {
     let (update, bytes, swaps) = update(given)?;
-    // The predicate in front is written by nothing that is executed here.
     let at = usize::from(given.is_predicate(0));
-    if at == 1 && !matches!(given.operands[0], Operand::Predicate { number: PT, .. }) {
-        return None;
-    }
-    let width = if bytes == 8 { Kind::Wide } else { Kind::Word };
-    let value = given.source(at + 2, width)?;
-    let swap = if swaps { given.source(at + 3, width)? } else { Source { kind: width, ..NOTHING } };
+    let done = match given.operands.first()? {
+        Operand::Predicate { number: PT, .. } => None,
+        Operand::Predicate { number, .. } if space == Space::Generic => Some(*number),
+        Operand::Predicate { .. } => return None,
+        _ => None,
+    };
+    let none = Datum { low: NOTHING, high: None };
     Some(Access::Atomic {
         to: given.register(at)?,
+        done,
         address: address(given, at + 1, space)?,
         bytes,
-        operands: [value, swap],
+        operands: [datum(given, at + 2, bytes)?, if swaps { datum(given, at + 3, bytes)? } else { none }],
         update,
     })
 }
@@ -174,12 +134,13 @@ fn atomic(given: &Given<'_>, space: Space) -> Option<Access> {
 /// `ATOMS.POPC.INC.32 RZ, [a]`: each lane counts one.
 fn count(given: &Given<'_>) -> Option<Access> {
     given.only(&["POPC", "INC", "32"])?;
-    let word = Source { kind: Kind::Word, ..NOTHING };
+    let none = Datum { low: NOTHING, high: None };
     Some(Access::Atomic {
         to: (given.register(0)? == RZ).then_some(RZ)?,
+        done: None,
         address: address(given, 1, Space::Shared)?,
         bytes: 4,
-        operands: [word, word],
+        operands: [none, none],
         update: Box::new(|old, _, _| old.wrapping_add(1)),
     })
 }
@@ -222,12 +183,12 @@ fn matrices(given: &Given<'_>) -> Option<Access> {
 fn reduction(given: &Given<'_>, space: Space) -> Option<Access> {
     let (update, bytes, swaps) = update(given)?;
     (!swaps && given.operands.len() == 2).then_some(())?;
-    let width = if bytes == 8 { Kind::Wide } else { Kind::Word };
     Some(Access::Atomic {
         to: RZ,
+        done: None,
         address: address(given, 0, space)?,
         bytes,
-        operands: [given.source(1, width)?, Source { kind: width, ..NOTHING }],
+        operands: [datum(given, 1, bytes)?, Datum { low: NOTHING, high: None }],
         update,
     })
 }

@@ -10,13 +10,18 @@ mod integer;
 mod matrix;
 mod memory;
 mod predicate;
+mod tensor;
+mod texture;
 mod together;
+mod update;
 
 use crate::lanes;
 use crate::operand::{Half, Operand, Sign};
 use crate::registers::RZ;
 use crate::step::{Action, Compute, Input, Kind, MOST_PLACES, MOST_SOURCES, Place, Source, Step};
 use sass::{Arch, Instruction, Name};
+
+pub(crate) use update::updating_in_bulk;
 
 /// Bytes of an instruction.
 pub(crate) const WORD: usize = 16;
@@ -111,6 +116,8 @@ fn action(instruction: &Instruction, text: &str, address: u64) -> Option<Action>
         convert::action,
         memory::action,
         asynchronous::action,
+        tensor::action,
+        texture::action,
         together::action,
         predicate::action,
         matrix::action,
@@ -143,6 +150,7 @@ impl Given<'_> {
             | Operand::Special(_)
             | Operand::Convergence(_)
             | Operand::Descriptors { .. }
+            | Operand::Shape(_)
             | Operand::Other => false,
         };
         fits.then_some(Source { operand, kind })

@@ -206,6 +206,7 @@ fn anywhere(fault: &Fault) -> String {
         | FaultKind::Shared(_)
         | FaultKind::Trap
         | FaultKind::Assert(_)
+        | FaultKind::Object(_)
         | FaultKind::NoInstruction(_)
         | FaultKind::NotExecuted(_)
         | FaultKind::OutsideOfCode
