@@ -26,7 +26,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-cuasm", &["warploom-cubin", "warploom-ptx", "warploom-sass"]),
     (
         "warploom-ptxas",
-        &["warploom-cuasm", "warploom-debug-info", "warploom-ir", "warploom-numerics", "warploom-ptx"],
+        &[
+            "warploom-cuasm",
+            "warploom-debug-info",
+            "warploom-ir",
+            "warploom-numerics",
+            "warploom-ptx",
+            "warploom-sass",
+        ],
     ),
     (
         "warploom-sass-machine",

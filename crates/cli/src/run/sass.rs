@@ -165,6 +165,7 @@ pub(crate) fn exit_of(kind: &FaultKind) -> Exit {
         | FaultKind::Misaligned { .. }
         | FaultKind::Trap
         | FaultKind::Assert(_)
+        | FaultKind::Object(_)
         | FaultKind::NoInstruction(_)
         | FaultKind::OutsideOfCode
         | FaultKind::Deadlock

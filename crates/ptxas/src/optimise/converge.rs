@@ -65,6 +65,12 @@ pub(crate) fn converge(code: &mut Code) {
             None => open.push(branch),
         }
     }
+    // In the arms of those nobody waits either: a random kernel with a barrier in a loop, to which lanes came apart, hung on an H100 where some
+    // of them had met by `BSYNC` on the way. Why is not known; without it, and with a `YIELD` in the loop, it ended.
+    for &branch in &open {
+        let arms = reached(&flow, &flow.blocks[branch].successors, after[branch]);
+        regions.retain(|it| it.blocks.contains(&branch) || it.blocks.is_disjoint(&arms));
+    }
     let (numbered, mut left) = numbered(code, &flow, regions);
     // Within another region lanes come together at its end.
     let is_within = |block: usize| numbered.iter().any(|(_, it)| it.blocks.contains(&block));
