@@ -168,7 +168,7 @@ impl Sm {
             fetch: Fetch::new(&device.parameters, kernel.code.len()),
             constants: Constants::new(&device.parameters),
             private: Private::new(&device.parameters, group, l1),
-            unit: Unit::default(),
+            unit: Unit::new(device.parameters.sub_cores as usize),
             remote: Rate::new(device.parameters.cluster_atomics),
             arriving: NEVER,
             due: NEVER,

@@ -14,12 +14,14 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
+    /// That of so many sub-cores.
+    pub(crate) fn new(sub_cores: usize) -> Self {
+        Self { last: vec![(0, 0); sub_cores], ..Self::default() }
+    }
+
     /// Takes an access of a sub-core that comes at a cycle and keeps it busy for so many; when it begins. `now` is the cycle that all others that
     /// are still to come, come after. Sub-cores that wait are served in turns: between two accesses of one there is room for one of each other.
     pub(crate) fn take(&mut self, now: u64, core: usize, comes: u64, cycles: u64) -> u64 {
-        if self.last.len() <= core {
-            self.last.resize(core + 1, (0, 0));
-        }
         let (waits, taken) = self.last[core];
         let comes = if waits > now {
             let others = self.last.iter().filter(|&&(begin, _)| begin > now).count() as u64 - 1;
@@ -67,7 +69,7 @@ mod tests {
 
     #[test]
     fn what_waits_for_its_way_lets_others_go_first() {
-        let mut unit = Unit::default();
+        let mut unit = Unit::new(2);
         assert_eq!(unit.place(0, 0, 4), 0);
         // Its way is busy for eight cycles: another one's access of four fits in front of it, one of three behind that does not.
         assert_eq!(unit.place(0, 8, 4), 8);
@@ -81,7 +83,7 @@ mod tests {
 
     #[test]
     fn what_has_passed_is_forgotten() {
-        let mut unit = Unit::default();
+        let mut unit = Unit::new(2);
         for now in (0..1000).step_by(10) {
             assert_eq!(unit.place(now, now, 1), now);
         }
@@ -90,7 +92,7 @@ mod tests {
 
     #[test]
     fn sub_cores_that_wait_are_served_in_turns() {
-        let mut unit = Unit::default();
+        let mut unit = Unit::new(2);
         // Two of the first one, before the second one has any.
         assert_eq!(unit.take(0, 0, 1, 4), 1);
         assert_eq!(unit.take(0, 0, 1, 4), 5);

@@ -8,7 +8,6 @@ mod cache;
 mod coalesce;
 mod leaving;
 mod rate;
-mod recent;
 
 use crate::counters::Counters;
 use crate::device::Parameters;
@@ -17,9 +16,8 @@ use cache::{Cache, SECTORS};
 pub(crate) use coalesce::{Touch, count_crowds, lines, rounds};
 use leaving::Leaving;
 pub(crate) use rate::Rate;
-use recent::Recent;
 use sass_machine::Way;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 /// What the whole device shares.
 pub(crate) struct Shared {
@@ -104,7 +102,9 @@ type Wanted = (u64, usize, u8);
 /// Requests of SMs that go one way.
 #[derive(Clone, Debug, Default)]
 struct Group {
-    under_way: Recent<Wanted, Asked>,
+    under_way: HashMap<Wanted, Asked>,
+    /// With so many of them those are forgotten that take nobody in any more.
+    most: usize,
 }
 
 impl Group {
@@ -120,7 +120,11 @@ impl Group {
 
     /// An SM has asked for a sector at a cycle.
     fn asked(&mut self, wanted: Wanted, now: u64, asked: Asked) {
-        self.under_way.insert(wanted, asked, |asked| asked.until >= now);
+        if self.under_way.len() >= self.most {
+            self.under_way.retain(|_, asked| asked.until >= now);
+            self.most = 2 * self.under_way.len() + 1024;
+        }
+        self.under_way.insert(wanted, asked);
     }
 }
 
