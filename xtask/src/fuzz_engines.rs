@@ -11,7 +11,7 @@
 use anyhow::{Context, Result, anyhow, ensure};
 use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
 use kernel_fuzz::{Case, Engines, Outcome, Remote, engine, generate, minimise, remote, sass, silicon};
-use ptxas::Level;
+use ptxas::{Level, Options, Tuning};
 use rayon::prelude::*;
 use real_gpu::Gpu;
 use std::collections::BTreeMap;
@@ -57,6 +57,9 @@ pub(crate) struct Choice {
     /// Who runs them beside the interpreter.
     #[arg(long, default_value = "jit", value_enum)]
     engine: Engine,
+    /// What our ptxas shall use in place of what it guesses, as `rounds=8,warps=1`.
+    #[arg(long, default_value_t)]
+    tuning: Tuning,
     /// NVIDIA's assembler.
     #[arg(long, env = "WARPLOOM_PTXAS", default_value = "ptxas")]
     ptxas: PathBuf,
@@ -196,11 +199,12 @@ fn others(
 ) -> Result<Vec<(&'static str, Outcome)>> {
     Ok(match choice.engine {
         Engine::Jit | Engine::Cuda => vec![("", engines.compile(case))],
-        Engine::Sass => vec![("", sass::run(case))],
+        Engine::Sass => vec![("", sass::run(case, choice.tuning))],
         Engine::CudaSass => {
             let mut outcomes = Vec::new();
             for (name, level) in [("-O0: ", Level::Serial), ("-O3: ", Level::Overlapped)] {
-                let outcome = match sass::compile(case, level) {
+                let options = Options { tuning: choice.tuning, ..level.into() };
+                let outcome = match sass::compile(case, options) {
                     Ok(cubin) => gpus.with(|gpu| gpu.run(case, &cubin))?,
                     Err(outcome) => outcome,
                 };

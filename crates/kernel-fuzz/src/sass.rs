@@ -7,26 +7,26 @@ use crate::engine::{MEMORY, Outcome};
 use machine::{Device, DeviceOptions, Profile};
 use ptx::diagnostic::Diagnostic;
 use ptx::source::Source;
-use ptxas::Level;
+use ptxas::{Level, Options, Tuning};
 use sass_machine::{Launch, Loaded, Program};
 
 /// Machine instructions that a case may issue.
 const BUDGET: u64 = 1 << 28;
 
-/// What SASS makes of a case; declined if our compiler refuses an instruction, or the machine does not execute one.
-pub fn run(case: &Case) -> Outcome {
-    attempt(case).unwrap_or_else(Outcome::Stopped)
+/// What SASS with a tuning makes of a case; declined if our compiler refuses an instruction, or the machine does not execute one.
+pub fn run(case: &Case, tuning: Tuning) -> Outcome {
+    attempt(case, tuning).unwrap_or_else(Outcome::Stopped)
 }
 
-/// What our ptxas makes of a case at a level.
+/// What our ptxas makes of a case.
 ///
 /// # Errors
 /// If it refuses an instruction, or does not assemble what it made.
-pub fn compile(case: &Case, level: Level) -> Result<Vec<u8>, Outcome> {
+pub fn compile(case: &Case, options: impl Into<Options>) -> Result<Vec<u8>, Outcome> {
     let told = |wrong: &[Diagnostic]| wrong.first().map_or(String::new(), |first| first.message.clone());
     let source = Source::new("kernel.ptx", case.text.as_str());
     let compiled = ptx::compile(&source).into_result().map_err(|wrong| Outcome::Stopped(told(&wrong)));
-    let compiled = ptxas::compile_entries(&compiled?.0, level, |_| true);
+    let compiled = ptxas::compile_entries(&compiled?.0, options, |_| true);
     compiled.map(|compiled| compiled.cubin).map_err(|wrong| {
         // What cannot be assembled is a mistake; what is refused has its place in the PTX.
         match wrong.iter().any(|one| one.code == ptxas::codes::INTERNAL) {
@@ -36,8 +36,8 @@ pub fn compile(case: &Case, level: Level) -> Result<Vec<u8>, Outcome> {
     })
 }
 
-fn attempt(case: &Case) -> Result<Outcome, String> {
-    let cubin = match compile(case, Level::Overlapped) {
+fn attempt(case: &Case, tuning: Tuning) -> Result<Outcome, String> {
+    let cubin = match compile(case, Options { tuning, ..Level::Overlapped.into() }) {
         Ok(cubin) => cubin,
         Err(outcome) => return Ok(outcome),
     };

@@ -23,6 +23,7 @@ mod registers;
 pub mod schedule;
 mod select;
 mod spill;
+pub mod tuning;
 mod unroll;
 mod verify;
 
@@ -35,6 +36,7 @@ use ptx::module::{Checked, FuncId, FunctionKind, Linkage, Module};
 use ptx::types::StateSpace;
 pub use schedule::Level;
 pub use spill::Traffic;
+pub use tuning::Tuning;
 
 /// A module that has been compiled.
 #[derive(Debug)]
@@ -92,6 +94,8 @@ pub struct Options {
     pub relocatable: bool,
     /// The code is wanted as text, too.
     pub text: bool,
+    /// What is guessed of the kernels, above the lowest level.
+    pub tuning: Tuning,
 }
 
 impl From<Level> for Options {
@@ -247,7 +251,8 @@ fn kernel<'a>(
         let what = "has clusters for blocks, which is not compiled to a cubin yet";
         return Err(refuse(codes::DECLARATION, what));
     }
-    let limit = registers::limit(&declaration.bounds, options.max_registers);
+    let tuning = options.tuning;
+    let limit = registers::limit(&declaration.bounds, options.max_registers, tuning.registers);
     let layout = layout::Layout::new(module, id)?;
     let waits = match options.level {
         Level::Serial => optimise::Waits::Anywhere,
@@ -260,16 +265,17 @@ fn kernel<'a>(
     let attempts = [(true, false, true), (false, false, true), (false, true, true), (false, true, false)];
     let mut has_unrolled = true;
     for (unrolls, spread, sharing) in attempts {
-        if unrolls && !optimises || !(unrolls || spread || has_unrolled) {
+        if unrolls && (!optimises || tuning.rounds == 1) || !(unrolls || spread || has_unrolled) {
             continue;
         }
-        let choices = select::Choices { spread, unrolls, waits: &waits };
+        let rounds = if unrolls { tuning.rounds } else { 1 };
+        let choices = select::Choices { spread, rounds, waits: &waits };
         let mut selected = select::select(bodies, &layout, id, choices)?;
         has_unrolled = selected.has_unrolled;
         if options.level == Level::Overlapped {
             // What calls functions of the driver is only tidied: it names registers of the hardware.
             match sharing && selected.code.externs().next().is_none() {
-                true => optimise::optimise(&mut selected.code, waits.any()),
+                true => optimise::optimise(&mut selected.code, waits.any(), &tuning),
                 false => optimise::tidy(&mut selected.code),
             }
         }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet as HashSet;
 
 /// The registers of an SM; a warp gets them by this many for each of its lanes.
 const OF_AN_SM: u32 = 65536;
-const GRANULE: u32 = 8;
+pub(crate) const GRANULE: u32 = 8;
 const WARP: u32 = 32;
 /// Bytes that frames are multiples of.
 const FRAME: u64 = 16;
@@ -27,8 +27,8 @@ pub(crate) fn warps_together(registers: u32) -> u32 {
 }
 
 /// The registers that a kernel may name: as it says, else as many as let the CTAs that it speaks of be there together, else what
-/// the caller says.
-pub(crate) fn limit(bounds: &LaunchBounds, most: Option<u32>) -> u32 {
+/// the caller says. In any case no more than it is tuned for, if that is a number.
+pub(crate) fn limit(bounds: &LaunchBounds, most: Option<u32>, tuned: u32) -> u32 {
     let threads =
         bounds.req_ntid.or(bounds.max_ntid).map(|axes| axes.iter().fold(1, |a: u32, &b| a.saturating_mul(b)));
     let by_launches = threads.map(|threads| {
@@ -40,7 +40,8 @@ pub(crate) fn limit(bounds: &LaunchBounds, most: Option<u32>) -> u32 {
         (None, Some(by_launches)) => by_launches,
         (None, None) => most.unwrap_or(GENERAL + RESERVED),
     };
-    asked.clamp(LEAST, GENERAL + RESERVED) - RESERVED
+    let tuned = if tuned == 0 { u32::MAX } else { tuned };
+    asked.min(tuned).clamp(LEAST, GENERAL + RESERVED) - RESERVED
 }
 
 /// Gives a kernel its registers. No register keeps its value in a call; then, round by round, those go that are too many.

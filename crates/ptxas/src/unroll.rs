@@ -13,12 +13,21 @@ use ptx::module::{LabelId, RegId};
 use ptx::types::ScalarType;
 use rustc_hash::FxHashMap as HashMap;
 
-/// Most instructions of PTX that a loop has when it is unrolled.
+/// Most instructions of PTX that a loop has when it is unrolled,
 const MOST: u32 = 160;
+/// or so many for each of the rounds that may come one behind the other.
+const MOST_OF_A_ROUND: u32 = 40;
 /// Most rounds of a loop that is unrolled as a whole.
 const MOST_ROUNDS: u64 = 32;
-/// Rounds that make a group.
-const GROUP: u32 = 4;
+
+/// How far a loop is unrolled.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Rounds of a group, at most.
+    rounds: u32,
+    /// Instructions.
+    most: u32,
+}
 
 /// A loop that is unrolled: its instructions stand one behind the other, the branches that end a round last.
 #[derive(Clone, Debug)]
@@ -69,8 +78,9 @@ pub(crate) struct Bound {
     pub(crate) cmp: i::SetIntCmp,
 }
 
-/// The loops of a function that are unrolled, by their first instruction.
-pub(crate) fn plan(function: &Function<'_>) -> HashMap<u32, Unrolled> {
+/// The loops of a function that are unrolled, by their first instruction, each by so many rounds at most.
+pub(crate) fn plan(function: &Function<'_>, rounds: u32) -> HashMap<u32, Unrolled> {
+    let limits = Limits { rounds, most: MOST.max(MOST_OF_A_ROUND * rounds) };
     let goes_back = |(at, instruction): (usize, &Result<ir::Instruction, _>)| match instruction {
         Ok(ir::Instruction { op: Op::Bra(bra), .. }) => {
             function.body.labels[bra.target.index()].target as usize <= at
@@ -86,10 +96,16 @@ pub(crate) fn plan(function: &Function<'_>) -> HashMap<u32, Unrolled> {
     let loops = Loops::new(&ssa.cfg);
     let inductions = Inductions::new(&ssa);
     let ids = (0..loops.all.len() as u32).map(LoopId);
-    ids.filter_map(|id| unrolled(&ssa, &loops, &inductions, id)).map(|it| (it.first, it)).collect()
+    ids.filter_map(|id| unrolled(&ssa, &loops, &inductions, id, limits)).map(|it| (it.first, it)).collect()
 }
 
-fn unrolled(ssa: &Ssa<'_>, loops: &Loops, inductions: &Inductions<'_, '_>, id: LoopId) -> Option<Unrolled> {
+fn unrolled(
+    ssa: &Ssa<'_>,
+    loops: &Loops,
+    inductions: &Inductions<'_, '_>,
+    id: LoopId,
+    limits: Limits,
+) -> Option<Unrolled> {
     let this = &loops.all[id.index()];
     if loops.all.iter().any(|other| other.parent == Some(id)) {
         return None;
@@ -100,18 +116,18 @@ fn unrolled(ssa: &Ssa<'_>, loops: &Loops, inductions: &Inductions<'_, '_>, id: L
     let header = &ssa.cfg.blocks[this.header.index()];
     let kept = ssa.function.body.nounroll.iter().any(|at| (header.first..header.end).contains(at));
     let simple = (first..tail).all(|at| ssa.function.instruction(at).is_some_and(is_alone));
-    if kept || !simple || size * 2 > MOST {
+    if kept || !simple || size * 2 > limits.most {
         return None;
     }
     let counted = inductions.of(this);
     let rounds = match inductions.trip_count(this) {
-        Some(rounds) => known(size, rounds)?,
+        Some(rounds) => known(size, rounds, limits)?,
         None => {
             let loads = |at| ssa.function.instruction(at).is_some_and(loads);
-            if size * GROUP > MOST || !(first..tail).any(loads) {
+            if size * limits.rounds > limits.most || !(first..tail).any(loads) {
                 return None;
             }
-            Rounds::Asked(GROUP, bound(ssa, loops, id, &inductions.test(this)?)?)
+            Rounds::Asked(limits.rounds, bound(ssa, loops, id, &inductions.test(this)?)?)
         }
     };
     let counters = counted.iter().filter_map(|one| counter(ssa, inductions, one)).collect();
@@ -119,17 +135,19 @@ fn unrolled(ssa: &Ssa<'_>, loops: &Loops, inductions: &Inductions<'_, '_>, id: L
 }
 
 /// How a loop of so many instructions and rounds is unrolled.
-fn known(size: u32, rounds: u64) -> Option<Rounds> {
-    if rounds <= MOST_ROUNDS && size * rounds as u32 <= MOST {
+fn known(size: u32, rounds: u64, limits: Limits) -> Option<Rounds> {
+    let fits = |rounds: u32| size * rounds <= limits.most;
+    if rounds <= MOST_ROUNDS && fits(rounds as u32) {
         return Some(Rounds::All(rounds as u32));
     }
     let whole =
-        [4, 3, 2].into_iter().find(|&group| rounds.is_multiple_of(group) && size * group as u32 <= MOST);
+        (2..=limits.rounds).rev().find(|&group| rounds.is_multiple_of(u64::from(group)) && fits(group));
     if let Some(group) = whole {
-        return Some(Rounds::Known(0, group as u32));
+        return Some(Rounds::Known(0, group));
     }
-    let before = (rounds % u64::from(GROUP)) as u32;
-    ((GROUP + before) * size <= MOST && rounds > u64::from(GROUP)).then_some(Rounds::Known(before, GROUP))
+    let group = limits.rounds;
+    let before = (rounds % u64::from(group)) as u32;
+    (fits(group + before) && rounds > u64::from(group)).then_some(Rounds::Known(before, group))
 }
 
 /// The instructions of a loop whose blocks stand one behind the other, the header first.

@@ -9,6 +9,7 @@
 //! | `silicon`, `model` | one on a GPU, and in the model |
 //! | `set` | kernels that the model is compared with, half of them kept aside |
 //! | `validation` | those on a GPU |
+//! | `tuned` | codes that the compiler makes of them with other numbers than it guesses |
 //!
 //! Kernels are assembled by our own assembler. What a GPU answered goes to text files as it is: clocks' differences, a line a launch and
 //! round. The parameters in `crates/sim/devices` name the file that they were read from. `--model` runs the same probes and kernels in the
@@ -26,6 +27,7 @@ mod probe;
 mod requests;
 mod set;
 mod silicon;
+mod tuned;
 mod validation;
 mod wavefronts;
 
@@ -41,7 +43,7 @@ use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is measured.
 #[derive(clap::Args)]
@@ -63,6 +65,9 @@ pub(crate) struct Choice {
     /// The compiler of their sources.
     #[arg(long, default_value = "clang-22")]
     compiler: PathBuf,
+    /// Tunes the kernels in the model, puts all codes that were tried beside their cubins, and measures nothing.
+    #[arg(long, requires_all = ["kernels", "model"])]
+    tune: bool,
     /// Launches each kernel a single time, for a profiler that looks on.
     #[arg(long)]
     once: bool,
@@ -125,6 +130,8 @@ enum Family {
     Facts,
     /// Kernels that the model is compared with.
     Validation,
+    /// Codes of them that the compiler makes with other numbers than it guesses, from `--tune`.
+    Tuned,
 }
 
 /// Launches of a micro-benchmark.
@@ -164,7 +171,7 @@ impl Family {
                 .flat_map(|grid| [32, 256, 1024].map(|block| launch::empty().grid(grid).block(block)))
                 .collect(),
             Self::Facts => facts::all(sms).into_iter().flat_map(|fact| [fact.base, fact.other]).collect(),
-            Self::Validation => Vec::new(),
+            Self::Validation | Self::Tuned => Vec::new(),
         }
     }
 
@@ -173,7 +180,7 @@ impl Family {
             Self::Placement => "probe,of_an_sm,cta,sm,nanoseconds,begin,end\n",
             Self::Launch => "grid,block,repeat,launches,nanoseconds\n",
             Self::Clock => "probe,grid,cta,cycles,nanoseconds\n",
-            Self::Validation => "",
+            Self::Validation | Self::Tuned => "",
             Self::Issue
             | Self::Latency
             | Self::Shared
@@ -225,7 +232,8 @@ impl Family {
             | Self::Wavefronts
             | Self::Requests
             | Self::Facts
-            | Self::Validation => {
+            | Self::Validation
+            | Self::Tuned => {
                 for launch in 0..LAUNCHES {
                     let left = placed.run()?;
                     let mut line = |round: &str, rounds| {
@@ -291,26 +299,49 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
     fs::write(choice.folder.join("device.txt"), format!("{}, driver of CUDA {major}.{minor}\n", gpu.name()))?;
     for family in choice.families() {
         let path = choice.folder.join(family.file());
-        if family == Family::Validation {
-            if let Some(kernels) = &choice.kernels {
-                fs::write(path, validation::time(&gpu, kernels, choice.once)?)?;
-            }
-            continue;
-        }
-        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-        if choice.from == 0 {
-            file.write_all(family.head().as_bytes())?;
-        }
-        for (number, probe) in family.probes(choice.sms).iter().enumerate().skip(choice.from) {
-            // Whoever starts this anew behind a fault reads the last number.
-            println!("{number} {} {}", probe.name, probe.variable);
-            let placed = OnGpu::new(&gpu, probe)?;
-            if choice.once {
-                placed.time(1)?;
+        let time = match family {
+            Family::Validation => validation::time,
+            Family::Tuned => tuned::time,
+            Family::Issue
+            | Family::Latency
+            | Family::Shared
+            | Family::Chase
+            | Family::Throughput
+            | Family::Depth
+            | Family::Beside
+            | Family::Cluster
+            | Family::Wavefronts
+            | Family::Requests
+            | Family::Placement
+            | Family::Clock
+            | Family::Launch
+            | Family::Facts => {
+                micro(choice, &gpu, family, &path)?;
                 continue;
             }
-            file.write_all(family.lines(&placed, probe)?.as_bytes())?;
+        };
+        if let Some(kernels) = &choice.kernels {
+            fs::write(path, time(&gpu, kernels, choice.once)?)?;
         }
+    }
+    Ok(())
+}
+
+/// Runs the micro-benchmarks of a table.
+fn micro(choice: &Choice, gpu: &Gpu, family: Family, path: &Path) -> Result<()> {
+    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    if choice.from == 0 {
+        file.write_all(family.head().as_bytes())?;
+    }
+    for (number, probe) in family.probes(choice.sms).iter().enumerate().skip(choice.from) {
+        // Whoever starts this anew behind a fault reads the last number.
+        println!("{number} {} {}", probe.name, probe.variable);
+        let placed = OnGpu::new(gpu, probe)?;
+        if choice.once {
+            placed.time(1)?;
+            continue;
+        }
+        file.write_all(family.lines(&placed, probe)?.as_bytes())?;
     }
     Ok(())
 }
@@ -322,6 +353,9 @@ fn in_model(choice: &Choice, name: &str) -> Result<()> {
         false => sim::Device::named(name)?,
     };
     choice.set.iter().try_for_each(|change| device.set(change))?;
+    if let (true, Some(kernels)) = (choice.tune, &choice.kernels) {
+        return tuned::tune(&choice.compiler, kernels, &device, &choice.kernel);
+    }
     for family in choice.families() {
         let table =
             |file: &str| fs::read_to_string(choice.folder.join(file)).with_context(|| file.to_owned());
@@ -332,6 +366,10 @@ fn in_model(choice: &Choice, name: &str) -> Result<()> {
                     let wanted = Wanted { names: &choice.kernel, aside };
                     model::kernels(kernels, &table("ncu.csv")?, &device, &wanted)?
                 }
+                None => continue,
+            },
+            Family::Tuned => match &choice.kernels {
+                Some(kernels) => tuned::compare(kernels, &table("ncu-tuned.csv")?)?,
                 None => continue,
             },
             Family::Placement | Family::Clock | Family::Launch => continue,

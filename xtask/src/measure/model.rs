@@ -111,10 +111,15 @@ pub(crate) fn probes(family: Family, probes: &[Probe], table: &str, device: &Dev
     Ok(lines)
 }
 
-/// A kernel of the validation in the model.
-fn report(case: &Case<'_>, folder: &Path, device: &Device) -> Result<Report> {
+/// A kernel of the validation in the model, on so many threads of the host: what it costs, and what its memory holds behind it.
+pub(crate) fn report(
+    case: &Case<'_>,
+    cubin: &[u8],
+    device: &Device,
+    threads: NonZeroUsize,
+) -> Result<(Report, Vec<u8>)> {
     let memory = memory()?;
-    let program = Program::read(&fs::read(folder.join(case.name).with_extension("cubin"))?, false)?;
+    let program = Program::read(cubin, false)?;
     let loaded = Loaded::new(&program, memory.memory())?;
     let given = case.give(memory.memory())?;
     let launch = Launch {
@@ -127,7 +132,8 @@ fn report(case: &Case<'_>, folder: &Path, device: &Device) -> Result<Report> {
         budget: BUDGET,
         timed: false,
     };
-    Ok(simulate(&loaded, &launch, device, threads())?)
+    let report = simulate(&loaded, &launch, device, threads)?;
+    Ok((report, given.left(memory.memory())?))
 }
 
 /// Warp instructions of a launch, at most.
@@ -162,14 +168,16 @@ pub(crate) fn kernels(folder: &Path, profile: &str, device: &Device, wanted: &Wa
             continue;
         }
         let begun = Instant::now();
-        let report = match report(&case, folder, device) {
-            Ok(report) => report,
-            Err(error) => {
-                println!("{name} {n}: {error:#}");
-                writeln!(lines, "{name},{n},{aside},not modelled,,,")?;
-                continue;
-            }
-        };
+        let cubin = fs::read(folder.join(name).with_extension("cubin"));
+        let report =
+            match cubin.map_err(Into::into).and_then(|cubin| report(&case, &cubin, device, threads())) {
+                Ok((report, _)) => report,
+                Err(error) => {
+                    println!("{name} {n}: {error:#}");
+                    writeln!(lines, "{name},{n},{aside},not modelled,,,")?;
+                    continue;
+                }
+            };
         let speed = report.counters.instructions as f64 / begun.elapsed().as_secs_f64();
         let metrics: HashMap<String, f64> =
             report.metrics(device).into_iter().map(|metric| (metric.name, metric.value)).collect();

@@ -4,6 +4,7 @@ use super::set::{Case, Code, Set};
 use crate::bench_peers::compile;
 use crate::root;
 use anyhow::{Context, Result, anyhow};
+use ptx::module::{Checked, Module};
 use ptx::source::Source;
 use real_gpu::{Gpu, Launch};
 use std::collections::BTreeMap;
@@ -16,21 +17,19 @@ use std::path::Path;
 const LAUNCHES: u32 = 50;
 const REPEATS: usize = 5;
 
-/// Compiles the kernels to cubins in a folder; what our compiler refuses is told.
-pub(crate) fn prepare(compiler: &Path, folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder)?;
-    let set = Set::read()?;
-    let mut texts: BTreeMap<&str, String> = BTreeMap::new();
-    let mut last = "";
-    for case in set.cases()? {
-        if case.name == std::mem::replace(&mut last, case.name) {
-            continue;
-        }
-        let file = match case.code {
-            Code::Peer(kernel) => kernel.name,
-            Code::File(file) => file,
-        };
-        if !texts.contains_key(file) {
+/// The PTX of all kernels, by the names of their files.
+pub(crate) struct Texts(BTreeMap<String, String>);
+
+impl Texts {
+    /// Of sources a compiler makes it, in a folder.
+    pub(crate) fn new(set: &Set, compiler: &Path, folder: &Path) -> Result<Self> {
+        fs::create_dir_all(folder)?;
+        let mut texts = BTreeMap::new();
+        for case in set.cases()? {
+            let file = Self::file(&case);
+            if texts.contains_key(file) {
+                continue;
+            }
             let text = match case.code {
                 Code::Peer(kernel) => compile::ptx(compiler, &[kernel], folder)?.concat(),
                 Code::File(file) if file.ends_with(".cu") => {
@@ -38,10 +37,37 @@ pub(crate) fn prepare(compiler: &Path, folder: &Path) -> Result<()> {
                 }
                 Code::File(file) => fs::read_to_string(root().join(file))?,
             };
-            texts.insert(file, text);
+            texts.insert(file.to_owned(), text);
         }
-        let source = Source::new(file.to_owned(), texts[file].as_str());
+        Ok(Self(texts))
+    }
+
+    fn file<'s>(case: &Case<'s>) -> &'s str {
+        match case.code {
+            Code::Peer(kernel) => kernel.name,
+            Code::File(file) => file,
+        }
+    }
+
+    /// The module that a kernel is in.
+    pub(crate) fn module(&self, case: &Case<'_>) -> Result<Checked<Module>> {
+        let file = Self::file(case);
+        let source = Source::new(file.to_owned(), self.0[file].as_str());
         let (module, _) = ptx::compile(&source).into_result().map_err(|_| anyhow!("PTX of {file}"))?;
+        Ok(module)
+    }
+}
+
+/// Compiles the kernels to cubins in a folder; what our compiler refuses is told.
+pub(crate) fn prepare(compiler: &Path, folder: &Path) -> Result<()> {
+    let set = Set::read()?;
+    let texts = Texts::new(&set, compiler, folder)?;
+    let mut last = "";
+    for case in set.cases()? {
+        if case.name == std::mem::replace(&mut last, case.name) {
+            continue;
+        }
+        let module = texts.module(&case)?;
         match ptxas::compile_entries(&module, ptxas::Level::Overlapped, |name| name == case.entry) {
             Ok(compiled) => fs::write(folder.join(case.name).with_extension("cubin"), compiled.cubin)?,
             Err(why) => {
@@ -59,15 +85,22 @@ pub(crate) fn time(gpu: &Gpu, folder: &Path, once: bool) -> Result<String> {
     let set = Set::read()?;
     for case in set.cases()? {
         let Ok(cubin) = fs::read(folder.join(case.name).with_extension("cubin")) else { continue };
+        // Whoever starts this anew behind a fault reads the last name.
+        println!("{} {}", case.name, case.n);
         time_one(gpu, &case, &cubin, once, &mut table)
             .with_context(|| format!("{} {}", case.name, case.n))?;
     }
     Ok(table)
 }
 
-fn time_one(gpu: &Gpu, case: &Case<'_>, cubin: &[u8], once: bool, table: &mut String) -> Result<()> {
-    // Whoever starts this anew behind a fault reads the last name.
-    println!("{} {}", case.name, case.n);
+/// The lines of a launch of a kernel: a single one, without lines, or several with the time of each.
+pub(crate) fn time_one(
+    gpu: &Gpu,
+    case: &Case<'_>,
+    cubin: &[u8],
+    once: bool,
+    table: &mut String,
+) -> Result<()> {
     let module = gpu.load(cubin)?;
     let given = case.give(gpu)?;
     let launch = Launch {

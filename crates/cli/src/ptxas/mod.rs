@@ -63,6 +63,8 @@ instead; its other options are accepted and have no effect.
                                 so does -g, which describes no variables
       --explain OUT.html        of machine code: write a page with PTX, IR and machine code side by side
       --verify                  of machine code: run each kernel and its PTX on random inputs, and compare memory
+      --tuning NAME=N,...       of machine code: numbers in place of what is guessed, rounds, warps, ahead, more, guarded,
+                                and registers; `warploom sim --tune` finds the best for a launch
       --maxrregcount N          of machine code: the most registers of kernels without launch bounds
   -v, --verbose                 print warnings, and what kernels need
   -w, --disable-warnings        print no warnings
@@ -219,6 +221,7 @@ fn machine_code(modules: &[Checked<Module>], target: Arch, options: &Options) ->
         relocatable: options.relocatable,
         lines: options.lines,
         text: options.explain.is_some(),
+        tuning: options.tuning,
     };
     let compiled = ptxas::compile_entries(module, how, |_| true).map_err(|diagnostics| {
         for diagnostic in &diagnostics {

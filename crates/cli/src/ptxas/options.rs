@@ -4,6 +4,7 @@
 use super::Fatal;
 use ptx::isa::TARGETS;
 use ptx::types::Arch;
+use ptxas::Tuning;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -40,6 +41,8 @@ pub(super) struct Options {
     pub(super) max_registers: Option<u32>,
     /// Machine code says of which lines it is.
     pub(super) lines: bool,
+    /// What is guessed of machine code.
+    pub(super) tuning: Tuning,
     /// A page that shows what machine code was made of.
     pub(super) explain: Option<PathBuf>,
     /// Machine code is compared with its PTX.
@@ -52,8 +55,8 @@ pub(super) struct Options {
 /// The options whose value may be the next word, by the `--help` of ptxas 13.0: those of the first row matter here, the others
 /// only for SASS. All others are flags; ptxas refuses those that it does not know, which may be a later one's.
 #[rustfmt::skip]
-const WITH_VALUE: [&str; 39] = [
-    "output-file", "o", "gpu-name", "arch", "input-as-string", "ias", "options-file", "optf", "explain",
+const WITH_VALUE: [&str; 40] = [
+    "output-file", "o", "gpu-name", "arch", "input-as-string", "ias", "options-file", "optf", "explain", "tuning",
     "Ofast-compile", "Ofc", "allow-expensive-optimizations", "def-load-cache", "dlcm", "def-store-cache", "dscm",
     "device-function-maxrregcount", "func-maxrregcount", "device-stack-protector", "entry", "e", "fmad",
     "force-load-cache", "flcm", "force-store-cache", "fscm", "machine", "m", "maxntid", "maxrregcount", "minnctapersm",
@@ -102,6 +105,7 @@ impl Options {
                 "O0" | "O1" | "O2" | "O3" => self.serial = name == "O0",
                 "lineinfo" | "generate-line-info" | "g" | "device-debug" => self.lines = true,
                 "explain" => self.explain = Some(value.into()),
+                "tuning" => self.tuning = tuning(&value.to_string_lossy())?,
                 "verify" => self.verify = true,
                 "maxrregcount" => self.max_registers = Some(registers(&value.to_string_lossy())?),
                 "v" | "verbose" => self.verbose = true,
@@ -124,6 +128,11 @@ impl Options {
         let words = shlex::split(&text).ok_or_else(|| failed("has a quote that does not end"))?;
         self.read(&words.into_iter().map(OsString::from).collect::<Vec<_>>(), nested + 1)
     }
+}
+
+/// The numbers in `--tuning rounds=8,warps=1`.
+fn tuning(value: &str) -> Result<Tuning, Fatal> {
+    value.parse().map_err(|why| Fatal::new(format!("Invalid value for option 'tuning': {why}")))
 }
 
 /// The number in `--maxrregcount 32`.

@@ -13,7 +13,8 @@ const REFRESH: Duration = Duration::from_millis(100);
 /// Told how many are done.
 pub(crate) type Report<'a> = &'a (dyn Fn(u64) + Sync);
 
-/// Runs `work` with a bar for so many of what it is made of; `what` names those, and the whole.
+/// Runs `work` with a bar for so many of what it is made of, or a count if nobody knows how many those are (0); `what` names those, and the
+/// whole.
 pub(crate) fn watch(total: u64, what: (&str, &str), work: impl FnOnce(Option<Report<'_>>)) {
     if !std::io::stderr().is_terminal() {
         return work(None);
@@ -35,8 +36,10 @@ fn show(total: u64, (parts, whole): (&str, &str), done: &AtomicU64, over: &mpsc:
     if over.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
         return;
     }
-    let template =
-        format!("{{msg}} [{{wide_bar}}] {{human_pos}}/{{human_len}} {parts}, {{elapsed}} + {{eta}}");
+    let template = match total {
+        0 => format!("{{msg}}: {{human_pos}} {parts}, {{elapsed}}"),
+        _ => format!("{{msg}} [{{wide_bar}}] {{human_pos}}/{{human_len}} {parts}, {{elapsed}} + {{eta}}"),
+    };
     let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
     bar.set_style(style.progress_chars("=> "));

@@ -8,6 +8,10 @@ use crate::run::{cubin, sass};
 use crate::{diagnostics, input, terminal};
 use machine::output::Output;
 use machine::{Device as Memory, DeviceOptions, Profile};
+use ptx::diagnostic::Diagnostic;
+use ptx::module::{Checked, Module};
+use ptx::source::Source;
+use ptxas::{Compiled, Tuning};
 use sass_machine::{Fault, Launch, Loaded, Program};
 use sim::{Device, Failure as Unsimulated, Report, sample, simulate};
 use std::num::NonZeroUsize;
@@ -58,14 +62,28 @@ impl From<Failure> for Stopped {
 
 impl Code {
     /// That of a cubin, or of PTX, of which only the kernel is compiled that is wanted.
-    pub(super) fn read(file: &Path, kernel: Option<&str>, own_code: bool) -> Result<Self, Failure> {
+    pub(super) fn read(
+        file: &Path,
+        kernel: Option<&str>,
+        own_code: bool,
+        tuning: Tuning,
+    ) -> Result<Self, Failure> {
+        if let Some(bytes) = cubin(file)? {
+            return match tuning == Tuning::default() {
+                true => Self::new(file, &bytes, own_code),
+                false => Err(compiled_already(file)),
+            };
+        }
+        let (source, module) = input::module(file)?;
+        let compiled = compile(&module, kernel, tuning).map_err(|errors| refused(&source, &errors))?;
+        Self::new(file, &compiled.cubin, own_code)
+    }
+
+    /// That of a cubin, which was read from a file or made of one.
+    pub(super) fn new(file: &Path, cubin: &[u8], own_code: bool) -> Result<Self, Failure> {
         let name = file.display().to_string();
-        let bytes = match cubin(file)? {
-            Some(bytes) => bytes,
-            None => compile(file, kernel)?,
-        };
-        let program = sass::read(&name, &bytes, own_code)?;
-        Ok(Self { name, program, lines: Lines::read(&bytes) })
+        let program = sass::read(&name, cubin, own_code)?;
+        Ok(Self { name, program, lines: Lines::read(cubin) })
     }
 
     /// Its kernel of a name, or the only one.
@@ -124,17 +142,28 @@ impl Code {
     }
 }
 
-/// PTX as a cubin.
-fn compile(file: &Path, kernel: Option<&str>) -> Result<Vec<u8>, Failure> {
-    let (source, module) = input::module(file)?;
+/// The kernel of a module that is wanted, or all of them, as machine code, which says of which lines it is.
+pub(super) fn compile(
+    module: &Checked<Module>,
+    kernel: Option<&str>,
+    tuning: Tuning,
+) -> Result<Compiled, Vec<Diagnostic>> {
     let wanted = |name: &str| kernel.is_none_or(|kernel| kernel == name);
-    let how = ptxas::Options { level: ptxas::Level::Overlapped, lines: true, ..ptxas::Options::default() };
-    let compiled = ptxas::compile_entries(&module, how, wanted).map_err(|errors| {
-        let texts = errors.iter().map(|error| diagnostics::render(&source, error, diagnostics::Format::Text));
-        terminal::note(texts.collect::<String>().trim_end());
-        Failure::new(Exit::Unsupported, format!("{} is not compiled to machine code", source.name()))
-    })?;
-    Ok(compiled.cubin)
+    let level = ptxas::Level::Overlapped;
+    let how = ptxas::Options { level, lines: true, tuning, ..ptxas::Options::default() };
+    ptxas::compile_entries(module, how, wanted)
+}
+
+/// That a file is no PTX, of which code could be made otherwise.
+pub(super) fn compiled_already(file: &Path) -> Failure {
+    Failure::usage(format!("{} is machine code: only PTX is tuned", file.display()))
+}
+
+/// That a file is not compiled, when its errors have been told.
+pub(super) fn refused(source: &Source, errors: &[Diagnostic]) -> Failure {
+    let texts = errors.iter().map(|error| diagnostics::render(source, error, diagnostics::Format::Text));
+    terminal::note(texts.collect::<String>().trim_end());
+    Failure::new(Exit::Unsupported, format!("{} is not compiled to machine code", source.name()))
 }
 
 /// A device that comes along, or one that a file describes.

@@ -9,6 +9,7 @@
 //! | `lines` | which lines of PTX and of sources the code is of, and what they cost |
 //! | `plots`, `html` | its pictures; one page with both, and with code and cycles |
 //! | `compare` | its report beside Nsight Compute's |
+//! | `tune` | how it is compiled best |
 //! | `sweep` | many launches: kernels, sizes, devices and their parameters |
 
 mod compare;
@@ -18,22 +19,26 @@ mod lines;
 mod page;
 mod plots;
 mod sweep;
+mod tune;
 
 use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::run::outcome;
 use crate::run::request::Extents;
 use crate::terminal;
 use launch::{Code, Modelled, Shape};
+use ptxas::Tuning;
 use serde_json::json;
 use sim::{Device, Idea, Report};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use tune::Tuned;
 
 const EXAMPLES: &str = "\
 Examples:
   warploom sim saxpy.ptx --grid 1024 --block 256 'range:f32[262144]' 'zeros:f32[262144]' 262144
   warploom sim k.cubin --grid 8 --block 256 --set l2.latency=400 --set MUFU.interval=4 ...
   warploom sim k.ptx --grid 132 --block 128 --json --timeline k.json ... | jq .metrics
+  warploom sim k.ptx --grid 132 --block 128 --tune --out k.cubin ...
   warploom sim device a100
   warploom sim sweep plan.toml --shard 1/8 -o 1.parquet
   warploom sim merge *.parquet -o all.parquet";
@@ -119,6 +124,21 @@ struct Launched {
     /// Say what would help most: run the launch again with each change of the device that its waiting suggests
     #[arg(long)]
     advise: bool,
+    /// Compile PTX with these numbers in place of what the compiler guesses: `rounds=8,warps=1`; docs/ptxas.md says what they are
+    #[arg(long, value_name = "NAME=NUMBER,...", default_value_t)]
+    tuning: Tuning,
+    /// Find the numbers of `--tuning` with which the launch takes fewest cycles, and go on with that code
+    #[arg(long, conflicts_with = "tuning")]
+    tune: bool,
+    /// With --tune: take code that writes other bytes, too, as where threads add floats in the order in which they come
+    #[arg(long, requires = "tune")]
+    any_order: bool,
+    /// With --tune: measure all code that was tried on this machine's GPU
+    #[arg(long, requires = "tune")]
+    confirm: bool,
+    /// With --tune: write the best code, a cubin
+    #[arg(short, long, value_name = "FILE", requires = "tune")]
+    out: Option<PathBuf>,
     /// Execute so many CTAs of each place of the device alone, and extrapolate: for grids whose CTAs do alike
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(3..))]
     sample: Option<u64>,
@@ -143,8 +163,6 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
 /// One launch.
 fn one(arguments: &Launched) -> Result<Exit, Failure> {
     let device = changed(launch::device(&arguments.device)?, &arguments.set)?;
-    let code = Code::read(&arguments.file, arguments.kernel.as_deref(), arguments.own_code)?;
-    let kernel = code.kernel(arguments.kernel.as_deref())?;
     let shape = Shape {
         grid: arguments.grid.0,
         block: arguments.block.0,
@@ -154,6 +172,16 @@ fn one(arguments: &Launched) -> Result<Exit, Failure> {
         waves: arguments.sample,
         threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
     };
+    let wanted = arguments.kernel.as_deref();
+    let tuned = match arguments.tune {
+        true => Some(tune(arguments, shape, &device)?),
+        false => None,
+    };
+    let code = match &tuned {
+        Some(tuned) => Code::new(&arguments.file, tuned.cubin(), arguments.own_code)?,
+        None => Code::read(&arguments.file, wanted, arguments.own_code, arguments.tuning)?,
+    };
+    let kernel = code.kernel(wanted)?;
     let Modelled { report, bound, memory } =
         code.model(kernel, shape, &arguments.arguments, &device).map_err(|stopped| stopped.failure)?;
     if report.sampled.is_some() && bound.buffers.iter().any(|buffer| !buffer.tasks.is_empty()) {
@@ -184,6 +212,9 @@ fn one(arguments: &Launched) -> Result<Exit, Failure> {
                 });
                 value["advice"] = all.collect::<Vec<_>>().into();
             }
+            if let Some(tuned) = &tuned {
+                value["tuning"] = tuned.json();
+            }
             value["exit"] = json!(exit as u8);
             terminal::json(&value)?;
         }
@@ -195,18 +226,43 @@ fn one(arguments: &Launched) -> Result<Exit, Failure> {
             if let Some(ideas) = &ideas {
                 page = page + "\n" + &page::advice(&report, ideas);
             }
+            if let Some(tuned) = &tuned {
+                page = tuned.page() + "\n" + &page;
+            }
             terminal::result(&page)?;
         }
     }
     Ok(exit)
 }
 
+/// Finds how the kernel is compiled best.
+fn tune(arguments: &Launched, shape: Shape, device: &Device) -> Result<Tuned, Failure> {
+    let subject = tune::Subject {
+        file: &arguments.file,
+        kernel: arguments.kernel.as_deref(),
+        shape,
+        arguments: &arguments.arguments,
+        device,
+        any_order: arguments.any_order,
+    };
+    let mut tuned = subject.tune()?;
+    if arguments.confirm {
+        subject.confirm(&mut tuned)?;
+    }
+    if let Some(path) = &arguments.out {
+        written(path, tuned.cubin())?;
+    }
+    Ok(tuned)
+}
+
+fn written(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    std::fs::write(path, bytes)
+        .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))
+}
+
 /// Writes the files that are asked for.
 fn files(arguments: &Launched, report: &Report, device: &Device, code: &Code) -> Result<(), Failure> {
-    let write = |path: &PathBuf, text: String| {
-        let written = std::fs::write(path, text);
-        written.map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))
-    };
+    let write = |path: &Path, text: String| written(path, text.as_bytes());
     let drawn = |picture: Result<String, Box<dyn std::error::Error>>| {
         picture.map_err(|error| Failure::usage(format!("a picture is not drawn: {error}")))
     };

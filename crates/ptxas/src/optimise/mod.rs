@@ -20,6 +20,7 @@ mod slots;
 mod values;
 mod waits;
 
+use crate::Tuning;
 use crate::code::{Code, Line, Operand};
 use graph::Flow;
 use values::Stage;
@@ -39,9 +40,9 @@ pub(crate) fn without_stack(code: &mut Code) {
 }
 
 /// Makes a kernel's code faster. `waits`: a thread may wait for what others do.
-pub(crate) fn optimise(code: &mut Code, waits: bool) {
+pub(crate) fn optimise(code: &mut Code, waits: bool, tuning: &Tuning) {
     branches::lay_out(code);
-    predicate::predicate(code);
+    predicate::predicate(code, tuning.guarded);
     rename::rename(code);
     for stage in [Stage::Copies, Stage::Fusing, Stage::Fusing] {
         let flow = Flow::new(code);
@@ -51,7 +52,7 @@ pub(crate) fn optimise(code: &mut Code, waits: bool) {
     needed::keep_needed(code);
     join::join(code);
     values::number(code, &Flow::new(code), Stage::Copies);
-    predicate::predicate(code);
+    predicate::predicate(code, tuning.guarded);
     branches::lay_out(code);
     if !waits {
         converge::converge(code);
@@ -64,12 +65,13 @@ pub(crate) fn optimise(code: &mut Code, waits: bool) {
     merge::merge(code);
     again::compare_again(code);
     balance::balance(code);
-    order::order(code);
+    order::order(code, tuning);
 }
 
 #[cfg(test)]
 mod tests {
     use super::{optimise, tidy};
+    use crate::Tuning;
     use crate::code::{Class, Code, Instruction, Line, Operand, Reg};
 
     fn instructions(code: &Code) -> Vec<&Instruction> {
@@ -128,7 +130,7 @@ mod tests {
             code.place(behind);
         }
         store(&mut code, one, other);
-        optimise(&mut code, false);
+        optimise(&mut code, false, &Tuning::default());
         // Whatever the register is, it is one wherever lanes meet.
         let all = instructions(&code);
         let meetings = all.iter().filter(|one| one.name == "WARPSYNC.COLLECTIVE");
@@ -166,7 +168,7 @@ mod tests {
         let [index, at] = registers(&mut code, 1);
         let value = load(&mut code, base, index);
         store(&mut code, at, value);
-        optimise(&mut code, false);
+        optimise(&mut code, false, &Tuning::default());
         assert_eq!(names(&code), ["IMAD.WIDE.U32", "LDG.E", "STS"]);
         let [product, load, _] = instructions(&code)[..] else { panic!("{code:?}") };
         assert_eq!(product.operands[3], Operand::wide(base, 2));
@@ -182,7 +184,7 @@ mod tests {
         store(&mut code, at, first);
         let second = load(&mut code, base, index);
         store(&mut code, at, second);
-        optimise(&mut code, false);
+        optimise(&mut code, false, &Tuning::default());
         // One address; both loads before both stores, which are to another space.
         assert_eq!(names(&code), ["IMAD.WIDE.U32", "LDG.E", "LDG.E", "STS", "STS"]);
     }
@@ -237,7 +239,7 @@ mod tests {
         {
             let mut code = Code::default();
             shuffle(&mut code, mask);
-            optimise(&mut code, waits);
+            optimise(&mut code, waits, &Tuning::default());
             assert_eq!(names(&code).contains(&"WARPSYNC.COLLECTIVE"), meets, "{mask:#x} {waits}");
             assert_eq!(names(&code).contains(&"ENDCOLLECTIVE"), meets);
         }

@@ -5,6 +5,7 @@
 //! space, unless both addresses are offsets from the same register that lie apart.
 
 use super::pressure::{Lives, Pressure};
+use crate::Tuning;
 use crate::allocate::{Units, blocks, live_out};
 use crate::code::{Class, Code, Instruction, Line, Operand};
 use crate::registers::{RESERVED, WARPS, warps_together};
@@ -18,9 +19,7 @@ const MOST: usize = 768;
 const EASY: i32 = 30;
 /// With so many at once a kernel still has no more than 32.
 const FEW: i32 = 27;
-/// What may be live beyond what was before.
-const MORE: i32 = 6;
-/// How far ahead of the oldest instruction that is left others may come.
+/// How far ahead of the oldest instruction that is left others may come, where no distance is asked for.
 const WINDOWS: [usize; 4] = [12, 20, 28, 40];
 /// Registers beyond that are worth this part of a cost.
 const DEAR: u32 = 8;
@@ -28,8 +27,6 @@ const DEAR: u32 = 8;
 const OTHERS: u32 = RESERVED + 2;
 /// One warp less for a scheduler is worth this part of a cost.
 const WAVE: u32 = 32;
-/// Warps of a scheduler that share its time, at most: grids seldom fill a device, nor do all warps wait at different places.
-const USUAL: u32 = 4;
 /// Cycles until an `mbarrier` has answered.
 const TOLD: u32 = 24;
 /// Schedulers of an SM.
@@ -38,7 +35,7 @@ const SCHEDULERS: u32 = 4;
 const PREDICATES: i32 = 5;
 
 /// Puts all blocks in order.
-pub(crate) fn order(code: &mut Code) {
+pub(crate) fn order(code: &mut Code, tuning: &Tuning) {
     let units = Units::new(code);
     let blocks = blocks(code);
     if units.count.div_ceil(64) * blocks.len() > crate::allocate::MOST_WORDS {
@@ -70,7 +67,7 @@ pub(crate) fn order(code: &mut Code) {
             }
             if end - start > 1 {
                 let region = Region::new(code, &units, start..end, &live, &general);
-                if let Some(order) = region.best(elsewhere) {
+                if let Some(order) = region.best(elsewhere, tuning) {
                     let lines: Vec<Line> = order.iter().map(|&at| code.lines[start + at].clone()).collect();
                     code.lines.splice(start..end, lines);
                 }
@@ -273,17 +270,22 @@ impl Region {
 
     /// The new order, of some that differ in how many registers they may take; none if the old one is best. So many registers are in use
     /// elsewhere anyway.
-    fn best(&self, elsewhere: i32) -> Option<Vec<usize>> {
+    fn best(&self, elsewhere: i32, tuning: &Tuning) -> Option<Vec<usize>> {
         let old: Vec<usize> = (0..self.weights.len()).collect();
         let (was, predicates) = self.lives.peak(&old);
-        let mut best = (self.cost(&old, was.max(elsewhere)), None);
-        let mut limits = vec![was, was.max(FEW), (was + was / 8).max(EASY), (was + MORE).max(EASY)];
+        let more = tuning.more as i32;
+        let mut best = (self.cost(&old, was.max(elsewhere), tuning.warps), None);
+        let mut limits = vec![was, was.max(FEW), (was + was / 8).max(EASY), (was + more).max(EASY)];
         let usual = limits.iter().copied().max().unwrap_or(was);
-        limits.push(usual + MORE);
+        limits.push(usual + more);
         limits.dedup();
-        let freely = limits.iter().flat_map(|&limit| [(limit, false, old.len()), (limit, true, old.len())]);
+        let (all, windows) = match tuning.ahead {
+            0 => (old.len(), &WINDOWS[..]),
+            ahead => (ahead, &[][..]),
+        };
+        let freely = limits.iter().flat_map(|&limit| [(limit, false, all), (limit, true, all)]);
         // With few instructions ahead of the old order as many rounds of an unrolled loop go on at once.
-        let near = WINDOWS.iter().filter(|&&ahead| ahead < old.len());
+        let near = windows.iter().filter(|&&ahead| ahead < old.len());
         let near = near.flat_map(|&ahead| limits.iter().skip(1).map(move |&limit| (limit, false, ahead)));
         let mut tried: Vec<(Choice, List)> = Vec::new();
         for (limit, is_careful, ahead) in freely.chain(near) {
@@ -295,7 +297,7 @@ impl Region {
             let new = list.order.clone();
             tried.push((choice, list));
             let (now, flags) = self.lives.peak(&new);
-            let mut cost = self.cost(&new, now.max(elsewhere));
+            let mut cost = self.cost(&new, now.max(elsewhere), tuning.warps);
             if limit > usual {
                 cost += cost / DEAR;
             }
@@ -307,10 +309,11 @@ impl Region {
     }
 
     /// What an order costs a scheduler for one of the warps that share it: an issue for each instruction, and its part of the cycles
-    /// that all wait. Fewer warps cost something beyond that, as a grid may need another wave.
-    fn cost(&self, order: &[usize], registers: i32) -> u32 {
+    /// that all wait: as many warps as there are registers for, or as are usual, for grids seldom fill a device, nor do all warps wait at
+    /// different places. Fewer warps cost something beyond that, as a grid may need another wave.
+    fn cost(&self, order: &[usize], registers: i32, usual: u32) -> u32 {
         let warps = (warps_together(registers as u32 + OTHERS) / SCHEDULERS).max(1);
-        let cost = order.len() as u32 + self.cycles(order) / warps.min(USUAL);
+        let cost = order.len() as u32 + self.cycles(order) / warps.min(usual);
         cost + cost * (WARPS / SCHEDULERS - warps) / WAVE
     }
 

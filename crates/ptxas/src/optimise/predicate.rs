@@ -8,15 +8,12 @@ use crate::schedule::{is_pure, weight};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use smol_str::format_smolstr;
 
-/// Most instructions that are guarded instead of jumped over.
-const MOST: usize = 7;
-
-/// Replaces branches.
-pub(crate) fn predicate(code: &mut Code) {
+/// Replaces branches over so many instructions at most.
+pub(crate) fn predicate(code: &mut Code, most: usize) {
     ends(code);
     // Each round may bring others together.
     for _ in 0..4 {
-        if !skips(code) {
+        if !skips(code, most) {
             return;
         }
         super::branches::without_unnamed(code);
@@ -48,7 +45,7 @@ fn ends(code: &mut Code) {
 }
 
 /// Branches over a few instructions. Whether there were some.
-fn skips(code: &mut Code) -> bool {
+fn skips(code: &mut Code, most: usize) -> bool {
     let all = blocks(code);
     let units = Units::new(code);
     // Between which lines each register stands.
@@ -99,7 +96,7 @@ fn skips(code: &mut Code) -> bool {
         });
         if !leads
             || !simple
-            || body.len() > MOST
+            || body.len() > most
             || gone.last().is_some_and(|&it| it + 1 >= block.lines.start)
         {
             continue;

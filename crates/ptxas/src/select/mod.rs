@@ -88,7 +88,7 @@ pub(crate) struct Select<'a> {
     /// The loops in which others get their turn.
     waits: &'a Waits,
     /// Loops may be unrolled; whether some were.
-    unrolls: bool,
+    rounds: u32,
     has_unrolled: bool,
     guard: Option<(Reg, bool)>,
     /// The functions that are called for real.
@@ -159,8 +159,8 @@ pub(crate) struct Selected {
 pub(crate) struct Choices<'a> {
     /// PTX's predicates live in general registers.
     pub(crate) spread: bool,
-    /// Loops are unrolled.
-    pub(crate) unrolls: bool,
+    /// Rounds of a loop that come one behind the other, at most.
+    pub(crate) rounds: u32,
     /// The loops in which others get their turn.
     pub(crate) waits: &'a Waits,
 }
@@ -170,7 +170,7 @@ pub(crate) fn select<'a>(
     bodies: &'a Bodies<'a>,
     layout: &'a Layout,
     id: FuncId,
-    Choices { spread, unrolls, waits }: Choices<'a>,
+    Choices { spread, rounds, waits }: Choices<'a>,
 ) -> Result<Selected, Vec<Diagnostic>> {
     let Some(function) = bodies.of(id) else {
         return Err(vec![]);
@@ -185,7 +185,7 @@ pub(crate) fn select<'a>(
         frame: 0,
         refused,
         spread,
-        unrolls,
+        rounds,
         waits,
         has_unrolled: false,
         guard: None,
@@ -238,9 +238,9 @@ impl<'a> Select<'a> {
         for (index, label) in function.body.labels.iter().enumerate() {
             labels.entry(label.target).or_default().push(LabelId(index as u32));
         }
-        if self.unrolls {
+        if self.rounds > 1 {
             self.at.unrolled =
-                unroll::plan(&function).into_iter().map(|(at, it)| (at, Rc::new(it))).collect();
+                unroll::plan(&function, self.rounds).into_iter().map(|(at, it)| (at, Rc::new(it))).collect();
             self.has_unrolled |= !self.at.unrolled.is_empty();
         }
         let count = function.instructions.len() as u32;

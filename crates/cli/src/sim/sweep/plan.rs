@@ -4,6 +4,7 @@
 use super::super::launch::{self, Code, Shape};
 use crate::failure::Failure;
 use crate::run::request::Extents;
+use ptxas::Tuning;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use sim::Device;
@@ -122,7 +123,7 @@ impl Plan {
         for kernel in file.kernel {
             let place = beside(&kernel.file);
             add(&std::fs::read(&place).map_err(|error| wrong(format!("{}: {error}", place.display())))?);
-            let code = Code::read(&place, kernel.kernel.as_deref(), kernel.own_code)?;
+            let code = Code::read(&place, kernel.kernel.as_deref(), kernel.own_code, Tuning::default())?;
             let chosen = code.kernel(kernel.kernel.as_deref())?.to_owned();
             kernels.push((kernel, code, chosen));
         }
