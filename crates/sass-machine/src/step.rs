@@ -466,6 +466,13 @@ pub(crate) struct GroupProduct {
     pub(crate) commits: bool,
 }
 
+impl GroupProduct {
+    /// Elements of a row of A that are stored.
+    pub(crate) fn stored(&self) -> usize {
+        if self.sparsity.is_some() { self.k / 2 } else { self.k }
+    }
+}
+
 /// What a barrier of the CTA does beside waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {

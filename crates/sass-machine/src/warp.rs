@@ -33,9 +33,11 @@ enum State {
     Converging(u8),
     /// Waits at a barrier of the CTA.
     Barrier,
-    /// Waits for the end of a phase of an object in shared memory, which a predicate then tells.
     /// Waits for all CTAs of the cluster, since a time that they had met.
     Cluster(u64),
+    /// Waits for products of its warpgroup, of which so many groups may be left.
+    Products(usize),
+    /// Waits for the end of a phase of an object in shared memory, which a predicate then tells.
     Phase {
         address: u64,
         phase: bool,
@@ -77,6 +79,8 @@ pub(crate) enum Event {
     Met,
     /// A phase has ended for which warps may wait.
     Phase,
+    /// A product of the warpgroup has begun, or somebody waits for some.
+    Product,
     /// Others should have a turn.
     Yielded,
 }
@@ -111,6 +115,8 @@ pub(crate) struct Warp {
     /// Copies to shared memory and products of four warps that go on beside it.
     copies: Groups<Fetched>,
     products: Groups<Begun>,
+    /// How many products it has begun.
+    begun: u64,
     /// When results are there, if anybody wants to know.
     pub(crate) timing: Option<Box<Timing>>,
 }
@@ -138,6 +144,7 @@ impl Warp {
             clock: 0,
             copies: Groups::default(),
             products: Groups::default(),
+            begun: 0,
             timing: timing.map(Box::new),
         }
     }
@@ -192,6 +199,46 @@ impl Warp {
                 && Mbarrier::read(shared, address).is_ok_and(|object| object.phase() != phase)
             {
                 self.registers.set_mask(Place::Predicate(flag), 1 << lane, u32::MAX);
+                self.wake(lane);
+            }
+        }
+    }
+
+    /// How many products it has begun. One that has exited keeps nobody waiting.
+    pub(crate) fn begun_products(&self) -> u64 {
+        if self.has_exited() { u64::MAX } else { self.begun }
+    }
+
+    /// If it waits for products: how many groups may be left, and how many products all warps of its warpgroup must have begun.
+    pub(crate) fn awaited_products(&self) -> Option<(usize, u64)> {
+        let left = self.states.iter().find_map(|state| match state {
+            State::Products(left) => Some(*left),
+            _ => None,
+        })?;
+        let last = self.products.due(left).map(|begun| begun.number).max();
+        Some((left, last.map_or(0, |last| last + 1)))
+    }
+
+    /// The factors of its first products are what shared memory holds now.
+    ///
+    /// # Errors
+    /// With the number of the instruction whose factors lie outside.
+    pub(crate) fn read_factors(
+        &mut self,
+        first: u64,
+        steps: &[Step],
+        shared: &[u8],
+    ) -> Result<(), (usize, FaultKind)> {
+        let products = self.products.all().filter(|begun| begun.number < first);
+        groups::read_factors(products, self.number, steps, shared)
+    }
+
+    /// Products are there but for so many groups, and lanes that waited for them go on.
+    pub(crate) fn finish_products(&mut self, left: usize, steps: &[Step]) {
+        let due = self.products.leave(left);
+        groups::finish_products(&due, &mut self.registers, steps);
+        for lane in 0..LANES {
+            if matches!(self.states[lane], State::Products(_)) {
                 self.wake(lane);
             }
         }
@@ -449,15 +496,22 @@ impl Warp {
                 return Ok(ended.then_some(Event::Phase));
             }
             Action::Group(product) => {
-                let due = self.products.begin(warpgroup::begin(&self.registers, product, place));
+                let begun = warpgroup::begin(&self.registers, product, place, self.begun);
+                self.begun += 1;
+                let mut due = self.products.begin(begun);
                 if product.commits {
                     self.products.commit();
                 }
-                groups::finish_products(&due, &mut self.registers, self.number, around.steps, reach.shared)?;
+                groups::read_factors(due.iter_mut(), self.number, around.steps, reach.shared)
+                    .map_err(|(_, kind)| kind)?;
+                groups::finish_products(&due, &mut self.registers, around.steps);
+                return Ok(Some(Event::Product));
             }
             Action::AwaitProducts(left) => {
-                let due = self.products.leave(*left);
-                groups::finish_products(&due, &mut self.registers, self.number, around.steps, reach.shared)?;
+                if self.products.due(*left).next().is_some() {
+                    self.stop(active, place + 1, State::Products(*left));
+                    return Ok(Some(Event::Product));
+                }
             }
             Action::Lanes(collective) => {
                 collective::perform(&mut self.registers, around.banks, active, collective)?;
@@ -648,9 +702,12 @@ impl Warp {
                     let mask = self.barriers[usize::from(barrier)][lane] & !exited;
                     lanes(mask).all(|other| states[other] == State::Converging(barrier))
                 }
-                State::Ready | State::Barrier | State::Cluster(_) | State::Phase { .. } | State::Exited => {
-                    false
-                }
+                State::Ready
+                | State::Barrier
+                | State::Cluster(_)
+                | State::Products(_)
+                | State::Phase { .. }
+                | State::Exited => false,
             };
             if complete {
                 // Of a collective all go on where the first lane of its mask stands.
@@ -661,6 +718,7 @@ impl Warp {
                     | State::Converging(_)
                     | State::Barrier
                     | State::Cluster(_)
+                    | State::Products(_)
                     | State::Phase { .. }
                     | State::Exited => lane,
                 };

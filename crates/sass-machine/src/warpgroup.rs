@@ -8,8 +8,10 @@ use crate::registers::{LANES, RZ, Registers};
 use crate::sparsity::met;
 use crate::step::GroupProduct;
 use numerics::tensor::{Accumulator, Element, Operand, dot};
+use std::borrow::Cow;
 
-/// Rows of a warp.
+/// Warps of a warpgroup, and rows of a warp.
+pub(crate) const WARPS: usize = 4;
 const ROWS: usize = 16;
 /// Bytes of a row of one of the matrices of eight rows that a factor is put together from.
 const CHUNK: u64 = 16;
@@ -87,39 +89,58 @@ fn in_shared(
     Ok(elements)
 }
 
-/// What a product takes from uniform registers when it is issued.
-pub(crate) fn begin(registers: &Registers, product: &GroupProduct, place: usize) -> Begun {
+/// What a product takes from uniform registers when it is issued, as the warp's product of a number.
+pub(crate) fn begin(registers: &Registers, product: &GroupProduct, place: usize, number: u64) -> Begun {
     let descriptor = |at: u8| registers.uniform_pair(product.descriptors.saturating_add(at));
     Begun {
         place,
+        number,
         descriptors: [descriptor(0), descriptor(2)],
         is_added: registers.flags(&product.scale) != 0,
+        factors: None,
+    }
+}
+
+/// What a warp multiplies of shared memory's.
+pub(crate) struct Factors {
+    /// Its rows of A, unless registers have them.
+    rows: Option<Vec<Element>>,
+    /// All of B.
+    columns: Vec<Element>,
+}
+
+/// Reads what a warp multiplies.
+pub(crate) fn factors(
+    shared: &[u8],
+    warp: u32,
+    product: &GroupProduct,
+    [first, second]: [u64; 2],
+) -> Result<Factors, FaultKind> {
+    let GroupProduct { config, columns, k, transposed, .. } = product;
+    let row = warp as usize % WARPS * ROWS;
+    let rows = match product.a {
+        Some(_) => None,
+        None => Some(in_shared(shared, (first, transposed[0]), config.a, product.stored(), row..row + ROWS)?),
+    };
+    Ok(Factors { rows, columns: in_shared(shared, (second, transposed[1]), config.b, *k, 0..*columns)? })
+}
+
+/// The elements with the opposite signs, if they are negated.
+fn negated(elements: &[Element], operand: Operand, negated: bool) -> Cow<'_, [Element]> {
+    match negated {
+        true => elements.iter().map(|&element| operand.negate(element)).collect(),
+        false => elements.into(),
     }
 }
 
 /// Carries out a warp's part; all of its lanes take part.
-pub(crate) fn perform(
-    registers: &mut Registers,
-    shared: &[u8],
-    warp: u32,
-    product: &GroupProduct,
-    &Begun { descriptors: [first, second], is_added, .. }: &Begun,
-) -> Result<(), FaultKind> {
-    let GroupProduct { config, columns: width, k, to, a, c, negated, transposed, sparsity, .. } = product;
-    let stored = if sparsity.is_some() { k / 2 } else { *k };
-    let row = warp as usize % 4 * ROWS;
-    let mut rows = match a {
-        Some(a) => factor(registers, *a, config.a, ROWS, stored),
-        None => in_shared(shared, (first, transposed[0]), config.a, stored, row..row + ROWS)?,
-    };
-    let mut columns = in_shared(shared, (second, transposed[1]), config.b, *k, 0..*width)?;
-    for (elements, operand, negated) in
-        [(&mut rows, config.a, negated[0]), (&mut columns, config.b, negated[1])]
-    {
-        if negated {
-            elements.iter_mut().for_each(|element| *element = operand.negate(*element));
-        }
-    }
+pub(crate) fn perform(registers: &mut Registers, product: &GroupProduct, factors: &Factors, is_added: bool) {
+    let GroupProduct { config, columns: width, k, to, a, c, sparsity, .. } = product;
+    let stored = product.stored();
+    let own = a.map(|a| factor(registers, a, config.a, ROWS, stored));
+    let rows = own.as_deref().or(factors.rows.as_deref()).unwrap_or_default();
+    let rows = negated(rows, config.a, product.negated[0]);
+    let columns = negated(&factors.columns, config.b, product.negated[1]);
     let places: Option<Vec<Vec<usize>>> = sparsity.map(|sparsity| {
         let plane = registers.plane(sparsity.register);
         (0..ROWS).map(|row| sparsity.places(plane, config.a, row, stored)).collect()
@@ -155,5 +176,4 @@ pub(crate) fn perform(
             }
         }
     }
-    Ok(())
 }

@@ -230,14 +230,9 @@ fn product(given: &Given<'_>, shape: &str, rest: &[&str], is_sparse: bool) -> Op
     // The products' scoreboard stands last, if it ends a group.
     let commits = matches!(given.operands.last(), Some(Operand::Other));
     let operands = &given.operands[..given.operands.len() - usize::from(commits)];
-    let (operands, sparsity) = match operands {
-        [rest @ .., Operand::Register { number, .. }, Operand::Immediate(selector)] if is_sparse => {
-            (rest, Some(Sparsity { register: *number, selector: usize::try_from(*selector).ok()? }))
-        }
-        [rest @ .., Operand::Register { number, .. }] if is_sparse => {
-            (rest, Some(Sparsity { register: *number, selector: 0 }))
-        }
-        all => (all, None),
+    let (operands, sparsity) = match is_sparse {
+        true => Sparsity::last_of(operands).map(|(others, sparsity)| (others, Some(sparsity)))?,
+        false => (operands, None),
     };
     let always = Operand::UniformPredicate { number: PT, negated: false };
     let (operands, scale) = match operands {

@@ -72,18 +72,15 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         Operand::Register { number, sign, .. } if sign == crate::operand::Sign::default() => Some(number),
         _ => None,
     };
-    // A uniform predicate that negates may stand behind them.
-    let behind = match given.operands.get(4..)? {
-        [Operand::UniformPredicate { number: PT, negated: true }, rest @ ..] => rest,
-        rest => rest,
+    let (operands, sparsity) = match is_sparse {
+        true => Sparsity::last_of(&given.operands).map(|(others, sparsity)| (others, Some(sparsity)))?,
+        false => (&given.operands[..], None),
     };
-    let sparsity = match behind {
-        [] if !is_sparse => None,
-        [Operand::Register { number, .. }, Operand::Immediate(selector)] if is_sparse => {
-            Some(Sparsity { register: *number, selector: usize::try_from(*selector).ok()? })
-        }
+    // A uniform predicate that negates may stand behind the sums.
+    match operands.get(4..)? {
+        [] | [Operand::UniformPredicate { number: PT, negated: true }] => {}
         _ => return None,
-    };
+    }
     let config = Config {
         a,
         b,
