@@ -183,7 +183,10 @@ impl Select<'_> {
                 let of = Matrices { a: &op.a, b: &op.b, c: &op.c, d: &op.d, metadata };
                 return self.multiply_nibbles(op.shape, signs, &of, op.satfinite);
             }
-            E4m3 | E5m2 => return self.multiply_sparse_small_floats(op, metadata[0].clone()),
+            E4m3 | E5m2 if op.dtype == ScalarType::F32 => {
+                return self.multiply_sparse_small_floats(op, metadata[0].clone());
+            }
+            E4m3 | E5m2 => return Err("with sums of halves".to_owned()),
         };
         let mut read = Vec::new();
         for (values, layout) in [(&op.a, ".ROW"), (&op.b, ".COL"), (&op.c, "")] {
