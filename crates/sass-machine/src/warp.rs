@@ -18,6 +18,7 @@ use crate::system::{self, Caller, System};
 use crate::timing::Timing;
 use crate::touched::Touched;
 use crate::{access, bulk, collective, groups, tensor, texture, warpgroup};
+use machine::lanes::simd::{Simd, Work, on_host};
 use machine::memory::SHARED_WINDOW;
 use machine::texture::Unit;
 
@@ -119,6 +120,34 @@ pub(crate) struct Warp {
     begun: u64,
     /// When results are there, if anybody wants to know.
     pub(crate) timing: Option<Box<Timing>>,
+}
+
+/// How many instructions were executed, and how the last one ended: with an event, or in which place with which fault.
+pub(crate) type Ended = (u64, Result<Option<Event>, (usize, FaultKind)>);
+
+/// A turn of a warp, of so many instructions at most.
+struct Turn<'x, 'a, 'r> {
+    warp: &'x mut Warp,
+    around: &'x mut Around<'a>,
+    reach: &'x mut Reach<'r>,
+    most: u64,
+}
+
+impl Work for Turn<'_, '_, '_> {
+    type Output = Ended;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> Ended {
+        let Self { warp, around, reach, most } = self;
+        for executed in 1..=most {
+            around.clock += 1;
+            match warp.execute(around, reach) {
+                Ok(None) if warp.ready != 0 => {}
+                ended => return (executed, ended),
+            }
+        }
+        (most, Ok(None))
+    }
 }
 
 impl Warp {
@@ -309,6 +338,7 @@ impl Warp {
     }
 
     /// The instruction that would be executed next, if any lane can go on.
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<usize> {
         if self.running == 0 {
             if !self.select() {
@@ -336,6 +366,7 @@ impl Warp {
     }
 
     /// The running lanes in which the guard holds.
+    #[inline(always)]
     fn active(&self, step: &Step) -> u32 {
         match &step.guard {
             None => self.running,
@@ -345,27 +376,15 @@ impl Warp {
 
     /// Executes instructions for the lanes whose turn it is, so many at most, until the CTA has to know of one or no lane can go on; how
     /// many they were, and how the last one ended.
-    pub(crate) fn run(
-        &mut self,
-        around: &mut Around<'_>,
-        reach: &mut Reach<'_>,
-        most: u64,
-    ) -> (u64, Result<Option<Event>, (usize, FaultKind)>) {
-        for executed in 1..=most {
-            around.clock += 1;
-            match self.execute(around, reach) {
-                Ok(None) if self.ready != 0 => {}
-                ended => return (executed, ended),
-            }
-        }
-        (most, Ok(None))
+    pub(crate) fn run(&mut self, around: &mut Around<'_>, reach: &mut Reach<'_>, most: u64) -> Ended {
+        on_host(Turn { warp: self, around, reach, most })
     }
 
     /// Executes one instruction for the lanes whose turn it is.
     ///
     /// # Errors
     /// With the instruction's number.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn execute(
         &mut self,
         around: &Around<'_>,
@@ -731,6 +750,7 @@ impl Warp {
         }
     }
 
+    #[inline(always)]
     fn compute(
         &mut self,
         compute: &Compute,
@@ -746,7 +766,7 @@ impl Warp {
                     self.registers.input(b, banks, active, second)?,
                     self.registers.input(c, banks, active, third)?,
                 ];
-                function(given, to);
+                function((given, to));
                 self.registers.set_plane(*place, active, to);
             }
             Compute::Test { sources: [a, b], places: [p, q], with, join, function } => {
@@ -766,7 +786,7 @@ impl Warp {
                 ];
                 let carries =
                     carries.each_ref().map(|it| it.as_ref().map_or(0, |it| self.registers.flags(it)));
-                let carried = function(words, carries, to);
+                let carried = function((words, carries, to));
                 self.registers.set_plane(*place, active, to);
                 for (&flag, mask) in flags.iter().zip(carried) {
                     self.registers.set_mask(flag, active, mask);
@@ -776,7 +796,7 @@ impl Warp {
                 for (values, source) in given.iter_mut().zip(sources) {
                     self.registers.values(source, banks, active, values)?;
                 }
-                function(given, results);
+                function((given, results));
                 for (&place, values) in places.iter().zip(&*results) {
                     self.registers.set_values(place, active, values);
                 }
