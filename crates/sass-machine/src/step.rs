@@ -7,6 +7,7 @@ use crate::system::Function;
 use ir::instruction::ShflMode;
 use machine::tensormap::{Direction, Mode};
 use machine::texture::{Beyond, Lookup};
+use numerics::tensor::lanes;
 
 /// How a source is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -317,6 +318,8 @@ pub(crate) struct Product {
     pub(crate) c: u8,
     /// Half of A is stored, if it is sparse.
     pub(crate) sparsity: Option<Sparsity>,
+    /// What computes it with all lanes side by side.
+    pub(crate) side_by_side: Option<lanes::Kind>,
 }
 
 /// How many.
@@ -462,6 +465,8 @@ pub(crate) struct GroupProduct {
     pub(crate) transposed: [bool; 2],
     /// Half of A is stored, if it is sparse.
     pub(crate) sparsity: Option<Sparsity>,
+    /// What computes it with all lanes side by side.
+    pub(crate) side_by_side: Option<lanes::Kind>,
     /// Whether C is added.
     pub(crate) scale: Source,
     /// It ends a group.

@@ -4,12 +4,14 @@ use super::memory::{address, datum};
 use super::update::{updating, updating_in_bulk};
 use super::{Given, NOTHING};
 use crate::operand::{Operand, Sign};
+use crate::product::side_by_side;
 use crate::registers::{PT, URZ};
 use crate::sparsity::Sparsity;
 use crate::step::{
     Access, Action, Bulk, Count, Datum, GroupProduct, Kind, Phase, Place, Source, Space, Told, Transfer,
     Update,
 };
+use crate::warpgroup::ROWS;
 use numerics::rounding::Mode;
 use numerics::tensor::{Accumulator, BitOperation, Config, Operand as Elements, Unit};
 
@@ -275,6 +277,7 @@ fn product(given: &Given<'_>, shape: &str, rest: &[&str], is_sparse: bool) -> Op
         negated,
         transposed,
         sparsity,
+        side_by_side: if is_sparse { None } else { side_by_side(&config, ROWS, k) },
         scale: Source { operand: scale, ..Source { kind: Kind::Flag, ..NOTHING } },
         commits,
     }))

@@ -2,6 +2,7 @@
 
 use super::Given;
 use crate::operand::Operand;
+use crate::product::side_by_side;
 use crate::registers::{PT, RZ};
 use crate::sparsity::Sparsity;
 use crate::step::{Action, Collective, Product};
@@ -102,6 +103,7 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         b: number(2)?,
         c,
         sparsity,
+        side_by_side: if is_sparse { None } else { side_by_side(&config, rows, k) },
     })))
 }
 
