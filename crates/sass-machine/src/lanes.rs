@@ -50,15 +50,17 @@ fn boxed<B: Body>(body: B) -> Boxed<B> {
 // A closure is compiled for what the function has in which it stands.
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-fn on_avx2<B: Body>(body: B) -> Boxed<B> {
-    Box::new(move |over: B::Over<'_>| body.run::<Avx2>(over))
+machine::on_avx2! {
+    fn on_avx2<B: Body>(body: B) -> Boxed<B> {
+        Box::new(move |over: B::Over<'_>| body.run::<Avx2>(over))
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-fn on_avx512<B: Body>(body: B) -> Boxed<B> {
-    Box::new(move |over: B::Over<'_>| body.run::<Avx512>(over))
+machine::on_avx512! {
+    fn on_avx512<B: Body>(body: B) -> Boxed<B> {
+        Box::new(move |over: B::Over<'_>| body.run::<Avx512>(over))
+    }
 }
 
 /// The lanes in which something holds.
