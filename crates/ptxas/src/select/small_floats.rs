@@ -56,7 +56,7 @@ impl Select<'_> {
         let odd = self.lane_has(1);
         // The other register of each two lanes.
         let others: Vec<_> =
-            b.iter().map(|word| self.from_lane("BFLY", word, Operand::number(1), 31)).collect();
+            b.iter().map(|word| self.shuffled("BFLY", word, Operand::number(1), 31)).collect();
         let of = Matrices { a: (&op.a, op.atype.modifier()), c: &op.c, d: &op.d, dtype: op.dtype };
         self.multiply_halves_of(&of, &format!("HMMA.SP.{m}{n}{}", k / 2), |this, upper| {
             // The lower bytes in the even lanes, the upper ones in the odd lanes, of the even lane's register, or of the odd lane's.

@@ -76,7 +76,7 @@ impl Select<'_> {
     }
 
     /// What another lane has, where the whole warp is together.
-    pub(super) fn from_lane(&mut self, mode: &str, value: &Operand, by: Operand, bounds: u32) -> Operand {
+    pub(super) fn shuffled(&mut self, mode: &str, value: &Operand, by: Operand, bounds: u32) -> Operand {
         let to = self.temporary(1);
         let read = vec![value.clone(), by, Operand::number(bounds)];
         self.code.push(None, format!("SHFL.{mode}"), vec![Operand::always(false), Operand::low(to)], read);
@@ -85,7 +85,7 @@ impl Select<'_> {
 
     /// The same of the lane whose number has these bits in common with this one's, and the others of `others`.
     pub(super) fn of_lane(&mut self, value: &Operand, common: u32, others: Operand) -> Operand {
-        self.from_lane("IDX", value, others, common << 8 | 31)
+        self.shuffled("IDX", value, others, common << 8 | 31)
     }
 
     /// Whether a bit of the lane's number is set.
