@@ -26,7 +26,7 @@ mod strings;
 mod syntax;
 mod target;
 
-pub use asm::{Assembled, Options, Program, Wrong, assemble, assemble_with};
+pub use asm::{Assembled, Options, Program, Wrong, assemble, assemble_with, parameter_offset, parameters_at};
 pub use disasm::disassemble;
 pub use flow::dot;
 pub use round_trip::{Trip, round_trip};

@@ -11,7 +11,7 @@ use walkdir::WalkDir;
 const FORGETS: &str = "its kernel forgets to wait for a copy, which the machine shows";
 
 /// Files that fail, and why. One that passes does not belong here.
-const FAIL: [(&str, &str); 18] = [
+const FAIL: [(&str, &str); 17] = [
     ("tests/run/async/copy-barrier-is-no-wait.ptx", FORGETS),
     ("tests/run/async/copy-committed-too-early.ptx", FORGETS),
     ("tests/run/async/copy-destination-overwritten.ptx", FORGETS),
@@ -31,10 +31,6 @@ const FAIL: [(&str, &str); 18] = [
         "it updates 64 bits of another CTA's shared memory by a generic address, which ends in a trap",
     ),
     ("tests/run/cluster/pairs.ptx", "it waits for ever at an object in the machine; why is not known"),
-    (
-        "tests/run/matrix/wgmma.ptx",
-        "a warp's part of a product does not wait for the warpgroup's other warps",
-    ),
     ("tests/run/memory/lanes-of-a-copy.ptx", "which lane's row of STSM stays is not the machine's rule"),
     ("tests/run/memory/lanes-of-a-store.ptx", "which lane's wide store stays is not the machine's rule"),
     ("tests/run/memory/spaces.ptx", "the machine puts no addresses into initial values of variables"),

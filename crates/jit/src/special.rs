@@ -64,11 +64,12 @@ pub(crate) fn functions() -> &'static [Function] {
 
 /// The functions of a level of vectors: each is called by the code itself, without anything between.
 macro_rules! level {
-    ($name:ident, $level:ty $(, $features:literal)?) => {
+    ($name:ident, $level:ty, $on_level:path) => {
         mod $name {
             use super::*;
 
-            pub(super) static FUNCTIONS: [[Function; COUNT]; LANES.len()] = [of::<1>(), of::<16>(), of::<32>()];
+            pub(super) static FUNCTIONS: [[Function; COUNT]; LANES.len()] =
+                [of::<1>(), of::<16>(), of::<32>()];
 
             const fn of<const L: usize>() -> [Function; COUNT] {
                 [
@@ -92,28 +93,35 @@ macro_rules! level {
                 ]
             }
 
-            $(#[target_feature(enable = $features)])?
-            unsafe extern "C" fn one<F: Approximation, const L: usize>(list: *mut u32) {
-                // SAFETY: the code hands over a list of so many words in its own frame, which nobody else sees meanwhile.
-                let list = unsafe { &mut *list.cast::<[u32; L]>() };
-                *list = F::lanes(<$level>::vectors(), list);
+            $on_level! {
+                unsafe extern "C" fn one<F: Approximation, const L: usize>(list: *mut u32) {
+                    // SAFETY: the code hands over a list of so many words in its own frame, which nobody else sees meanwhile.
+                    let list = unsafe { &mut *list.cast::<[u32; L]>() };
+                    *list = F::lanes(<$level>::vectors(), list);
+                }
             }
 
-            $(#[target_feature(enable = $features)])?
-            unsafe extern "C" fn two<F: Quotient, const L: usize>(lists: *mut u32) {
-                // SAFETY: the same of two lists.
-                let [a, b] = unsafe { &mut *lists.cast::<[[u32; L]; 2]>() };
-                *a = F::lanes(<$level>::vectors(), a, b);
+            $on_level! {
+                unsafe extern "C" fn two<F: Quotient, const L: usize>(lists: *mut u32) {
+                    // SAFETY: the same of two lists.
+                    let [a, b] = unsafe { &mut *lists.cast::<[[u32; L]; 2]>() };
+                    *a = F::lanes(<$level>::vectors(), a, b);
+                }
             }
         }
     };
 }
 
-level!(baseline, Baseline);
+/// A function as it stands.
+macro_rules! on_every_host {
+    ($($function:tt)*) => { $($function)* };
+}
+
+level!(baseline, Baseline, on_every_host);
 #[cfg(target_arch = "x86_64")]
-level!(avx2, simd::Avx2, "avx2,fma,bmi1,bmi2,lzcnt,popcnt");
+level!(avx2, simd::Avx2, machine::on_avx2);
 #[cfg(target_arch = "x86_64")]
-level!(avx512, simd::Avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt");
+level!(avx512, simd::Avx512, machine::on_avx512);
 
 /// A quotient.
 trait Quotient {

@@ -6,8 +6,10 @@ use ptx::module::{AddressBase, FuncId, Module, Operand, Param, Relocation, Symbo
 use ptx::types::StateSpace;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// Where parameters begin in constant bank 0 on sm_90.
-pub const PARAMETERS: u32 = 0x210;
+/// The device that code is laid out for.
+const SM: u32 = 90;
+/// Where its parameters begin in constant bank 0.
+pub const PARAMETERS: u32 = cuasm::parameters_at(SM) as u32;
 /// The first KiB of shared memory is the system's on sm_90.
 pub const SHARED_BASE: u32 = 0x400;
 /// Bytes of a constant bank.
@@ -61,9 +63,7 @@ impl Layout {
             let Param::Memory(id) = *param else { continue };
             let variable = &module.variables[id.index()];
             let align = u64::from(variable.align.max(1));
-            let base = u64::from(PARAMETERS);
-            // Aligned is where it lies in the bank, whose address is a multiple of all alignments, not its distance from the first.
-            let offset = (base + end).next_multiple_of(align) - base;
+            let offset = cuasm::parameter_offset(SM, end, align);
             layout.places.insert(id, offset);
             layout.parameters.push(Parameter { offset, size: variable.size, align });
             end = offset + variable.size;

@@ -51,12 +51,11 @@ impl Kind {
         // Bytes, as a comparison of strings asks each name of the same length.
         match head.as_bytes() {
             b"IADD3" | b"LOP3" | b"SHF" | b"MOV" | b"SEL" | b"VIMNMX" | b"PRMT" | b"LEA" | b"IABS"
-            | b"SGXT" | b"FMNMX" | b"FSEL" | b"ISETP" | b"FSETP" | b"HSETP2" | b"PLOP3" | b"I2FP" => {
-                Self::Pipe(Pipe::Integer)
-            }
+            | b"SGXT" | b"FMNMX" | b"FSEL" | b"ISETP" | b"FSETP" | b"HSETP2" | b"PLOP3" | b"I2FP"
+            | b"BMSK" | b"I2IP" | b"VABSDIFF" | b"VABSDIFF4" => Self::Pipe(Pipe::Integer),
             b"IMAD" if name.starts_with("IMAD.WIDE") => Self::Pipe(Pipe::Wide),
             b"IMAD" | b"IDP" | b"FADD" | b"FMUL" | b"FFMA" | b"VIADD" => Self::Pipe(Pipe::Products),
-            b"HADD2" | b"HMUL2" | b"HFMA2" | b"F2FP" => Self::Pipe(Pipe::Halves),
+            b"HADD2" | b"HMUL2" | b"HFMA2" | b"HMNMX2" | b"F2FP" => Self::Pipe(Pipe::Halves),
             b"DADD" | b"DMUL" | b"DFMA" | b"DSETP" => Self::Pipe(Pipe::Doubles),
             b"HMMA" | b"IMMA" | b"BMMA" => Self::Matrices,
             b"DMMA" | b"LDC" | b"MUFU" | b"POPC" | b"FLO" | b"BREV" | b"I2F" | b"F2I" | b"F2F" | b"FRND"

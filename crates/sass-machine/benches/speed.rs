@@ -21,24 +21,37 @@ const LOOP: [&str; 12] = [
     "IADD3 R3, R3, 0x1, RZ",
     "ISETP.LT.AND P0, PT, R3, R2, PT",
 ];
+/// Products of matrices, each of which adds to its own sums.
+const PRODUCTS: [&str; 4] = [
+    "HMMA.16816.F32 R12, R4, R8, R12",
+    "IMMA.16832.S8.S8 R16, R4.ROW, R8.COL, R16",
+    "IADD3 R3, R3, 0x1, RZ",
+    "ISETP.LT.AND P0, PT, R3, R2, PT",
+];
 const ROUNDS: u32 = 1000;
 const WARPS: u32 = 8;
 
-fn speed(criterion: &mut Criterion) {
+fn cubin(lines: &[&str]) -> Vec<u8> {
     let mut text =
         format!("\t.target sm_90\n\t.kernel probe\n[B------:R-:W-:Y:S15] MOV R2, {ROUNDS:#x} ;\n.L_again:\n");
-    for line in LOOP {
+    for line in lines {
         text += &format!("[B------:R-:W-:Y:S15] {line} ;\n");
     }
     text += "[B------:R-:W-:Y:S15] @P0 BRA `(.L_again) ;\n[B------:R-:W-:Y:S15] EXIT ;\n";
     let source = ptx::source::Source::new("speed".to_owned(), text);
     let Ok(cubin) = cuasm::assemble(&source) else { panic!("the loop is not assembled") };
-    let program = Program::read(&cubin.bytes, false).expect("a cubin of our own");
+    cubin.bytes
+}
+
+fn speed(criterion: &mut Criterion) {
     let profile = Profile::by_name("h100").expect("a profile").clone();
     let device = Device::new(profile, DeviceOptions::default()).expect("a device");
-    let loaded = Loaded::new(&program, device.memory()).expect("memory for a program");
     let mut group = criterion.benchmark_group("execute");
-    for (name, timed) in [("functional", false), ("timed", true)] {
+    for (name, lines, timed) in
+        [("functional", &LOOP[..], false), ("timed", &LOOP, true), ("products", &PRODUCTS, false)]
+    {
+        let program = Program::read(&cubin(lines), false).expect("a cubin of our own");
+        let loaded = Loaded::new(&program, device.memory()).expect("memory for a program");
         let launch = Launch {
             kernel: "probe",
             grid: [1, 1, 1],

@@ -5,9 +5,10 @@ use crate::fault::FaultKind;
 use crate::mbarrier::Completion;
 use crate::memory::Reach;
 use crate::registers::LANES;
-use crate::step::{Arrival, Scratch};
+use crate::step::{Arrival, Scratch, Step};
 use crate::timing::{Schedule, Timing};
 use crate::warp::{Around, Event, Warp};
+use crate::warpgroup::WARPS;
 use machine::memory::Buffers;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -173,7 +174,7 @@ impl Cta {
                 left -= executed;
                 drop(own);
                 let event = event.map_err(|(place, kind)| Stopped { warp: number, place, kind })?;
-                if self.tell(index, event) {
+                if self.tell(index, event, around.steps)? {
                     break;
                 }
             }
@@ -222,20 +223,22 @@ impl Cta {
         let event = warp.execute(around, &mut reach);
         drop(own);
         let event = event.map_err(|(place, kind)| Stopped { warp: number, place, kind })?;
-        Ok(self.tell(index, event))
+        self.tell(index, event, around.steps)
     }
 
     /// What an instruction of a warp means for the others; whether they should have a turn.
-    fn tell(&mut self, index: usize, event: Option<Event>) -> bool {
+    fn tell(&mut self, index: usize, event: Option<Event>, steps: &[Step]) -> Result<bool, Stopped> {
         match event {
             // Who exits need not be waited for.
             None if self.warps[index].has_exited() => {
                 self.complete();
+                self.multiply(index, steps)?;
                 self.met |= self.member.as_ref().is_some_and(|member| member.cluster.leave());
             }
             None => {}
-            Some(Event::Yielded) => return true,
+            Some(Event::Yielded) => return Ok(true),
             Some(Event::Phase) => self.pass(),
+            Some(Event::Product) => self.multiply(index, steps)?,
             Some(Event::Met) => self.met = true,
             Some(Event::Arrived { number, threads, arrival, held, active }) => {
                 let barrier = &mut self.barriers[usize::from(number) % 16];
@@ -250,7 +253,35 @@ impl Cta {
                 self.complete();
             }
         }
-        false
+        Ok(false)
+    }
+
+    /// Products of a warp's warpgroup are done which all of its warps have begun and one waits for. Who has waited may change their factors,
+    /// so that these are read for all warps; the others have their results when they wait themselves.
+    fn multiply(&mut self, index: usize, steps: &[Step]) -> Result<(), Stopped> {
+        let first = index - index % WARPS;
+        let last = self.warps.len().min(first + WARPS);
+        let warps = &mut self.warps[first..last];
+        let begun = warps.iter().map(Warp::begun_products).min().unwrap_or(0);
+        let waited = warps.iter().filter_map(Warp::awaited_products).map(|(_, count)| count);
+        let Some(done) = waited.filter(|&count| count <= begun).max() else { return Ok(()) };
+        let own = self.member.as_ref().map(Member::memory);
+        let shared = own.as_deref().unwrap_or(&self.shared);
+        for warp in &mut *warps {
+            warp.read_factors(done, steps, shared).map_err(|(place, kind)| Stopped {
+                warp: warp.number,
+                place,
+                kind,
+            })?;
+        }
+        for warp in warps {
+            if let Some((left, count)) = warp.awaited_products()
+                && count <= done
+            {
+                warp.finish_products(left, steps);
+            }
+        }
+        Ok(())
     }
 
     /// Barriers at which all have arrived let those go on who wait.

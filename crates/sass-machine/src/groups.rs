@@ -4,6 +4,7 @@ use crate::fault::FaultKind;
 use crate::memory::{Local, Reach};
 use crate::registers::{LANES, Registers};
 use crate::step::{Action, Step};
+use crate::warpgroup::Factors;
 use crate::{access, warpgroup};
 use std::collections::VecDeque;
 
@@ -39,9 +40,19 @@ impl<T> Groups<T> {
     }
 
     /// What is due if so many groups may be left.
+    pub(crate) fn due(&self, left: usize) -> impl Iterator<Item = &T> {
+        self.groups.iter().take(self.groups.len().saturating_sub(left)).flatten()
+    }
+
+    /// The same, which is under way no longer.
     pub(crate) fn leave(&mut self, left: usize) -> Vec<T> {
         let due = self.groups.len().saturating_sub(left);
         self.groups.drain(..due).flatten().collect()
+    }
+
+    /// All that is under way.
+    pub(crate) fn all(&mut self) -> impl Iterator<Item = &mut T> {
+        self.groups.iter_mut().flatten().chain(&mut self.open)
     }
 }
 
@@ -53,11 +64,15 @@ pub(crate) struct Fetched {
     pub(crate) data: [[u8; 16]; LANES],
 }
 
-/// A product: its instruction's number, and what the uniform registers and predicates held.
+/// A warp's part of a product: its instruction's number, and what the uniform registers and predicates held.
 pub(crate) struct Begun {
     pub(crate) place: usize,
+    /// How many the warp has begun before, as each warp of its warpgroup has.
+    pub(crate) number: u64,
     pub(crate) descriptors: [u64; 2],
     pub(crate) is_added: bool,
+    /// What shared memory held of its factors, once somebody has waited for the product.
+    pub(crate) factors: Option<Factors>,
 }
 
 /// What lanes have fetched is there.
@@ -69,18 +84,32 @@ pub(crate) fn finish_copies(
     due.iter().try_for_each(|fetched| access::put(local, fetched, reach))
 }
 
-/// Products of a warp are there.
-pub(crate) fn finish_products(
-    due: &[Begun],
-    registers: &mut Registers,
+/// The factors of products of a warp are what shared memory holds now, if nobody has waited for these products before.
+///
+/// # Errors
+/// With the number of the instruction whose factors lie outside.
+pub(crate) fn read_factors<'a>(
+    products: impl Iterator<Item = &'a mut Begun>,
     warp: u32,
     steps: &[Step],
     shared: &[u8],
-) -> Result<(), FaultKind> {
-    for begun in due {
+) -> Result<(), (usize, FaultKind)> {
+    for begun in products.filter(|begun| begun.factors.is_none()) {
         if let Some(Step { action: Action::Group(product), .. }) = steps.get(begun.place) {
-            warpgroup::perform(registers, shared, warp, product, begun)?;
+            let factors = warpgroup::factors(shared, warp, product, begun.descriptors);
+            begun.factors = Some(factors.map_err(|kind| (begun.place, kind))?);
         }
     }
     Ok(())
+}
+
+/// Products of a warp are there, whose factors have been read.
+pub(crate) fn finish_products(due: &[Begun], registers: &mut Registers, steps: &[Step]) {
+    for begun in due {
+        if let (Some(Step { action: Action::Group(product), .. }), Some(factors)) =
+            (steps.get(begun.place), &begun.factors)
+        {
+            warpgroup::perform(registers, product, factors, begun.is_added);
+        }
+    }
 }

@@ -1,29 +1,92 @@
 //! Products of matrices: D = A * B + C, all of them in registers of the warp, as the PTX manual draws the fragments of `mma.m16n8`.
 
-use crate::registers::{LANES, RZ, Registers};
+use crate::registers::{LANES, Plane, RZ, Registers};
 use crate::sparsity::met;
-use crate::step::Product;
-use numerics::tensor::{Accumulator, Element, Operand, dot};
+use crate::step::{Place, Product};
+use machine::lanes::simd::{Simd, Work, on_host};
+use numerics::tensor::lanes::{Arithmetic, Floats, Integers, Kind, LINES, QUAD, Vectors};
+use numerics::tensor::{Accumulator, Config, Element, Operand, dot};
 
 /// Columns of B.
-const COLUMNS: usize = 8;
+const COLUMNS: usize = LINES;
+/// Registers of eight lines of a factor that are multiplied side by side, at most: lines of 32 bytes.
+const MOST: usize = 2;
+
+/// How many registers hold lines of so many elements, for each eight of them.
+pub(crate) fn registers_along(operand: Operand, k: usize) -> usize {
+    k * operand.bits() as usize / (32 * QUAD)
+}
+
+/// What computes a product of so many rows with all lanes side by side, if anything does.
+pub(crate) fn side_by_side(config: &Config, rows: usize, k: usize) -> Option<Kind> {
+    let bits = k * config.a.bits() as usize;
+    let fits = rows == 2 * LINES && bits.is_multiple_of(32 * QUAD) && registers_along(config.a, k) <= MOST;
+    Kind::of(config, k).filter(|_| fits)
+}
+
+/// Sixteen rows of a product, of any number of blocks of eight columns, with all lanes side by side: registers in their order. What comes of it is
+/// whether this can be done; of some operands it has to be done one by one.
+pub(crate) struct SideBySide<'x> {
+    pub(crate) kind: Kind,
+    pub(crate) config: &'x Config,
+    pub(crate) a: &'x [Plane],
+    pub(crate) b: &'x [Plane],
+    pub(crate) c: &'x [Plane],
+    pub(crate) d: &'x mut [Plane],
+}
+
+impl SideBySide<'_> {
+    pub(crate) fn multiply(self) -> bool {
+        on_host(self)
+    }
+
+    #[inline(always)]
+    fn multiplied<S: Simd, A: Arithmetic>(self) -> bool {
+        let Self { config, a, b, c, d, .. } = self;
+        let (v, count) = (S::vectors(), a.len() / 2);
+        let mut rows = [[A::ZERO; MOST]; 2];
+        for (index, plane) in a.iter().enumerate() {
+            A::decode(v, config.a, v.transpose(v.load(plane)), &mut rows[index % 2][index / 2]);
+        }
+        let mut columns = [A::ZERO; MOST];
+        let blocks = b.chunks_exact(count).zip(c.as_chunks::<4>().0).zip(d.as_chunks_mut::<4>().0);
+        for ((b, c), d) in blocks {
+            for (plane, columns) in b.iter().zip(&mut columns) {
+                A::decode(v, config.b, v.transpose(v.load(plane)), columns);
+            }
+            let (pairs, _) = d.as_chunks_mut::<2>();
+            for (half, d) in pairs.iter_mut().enumerate() {
+                let c = [&c[2 * half], &c[2 * half + 1]];
+                if !A::sums(v, config, &rows[half][..count], &columns[..count], c, d) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+}
+
+impl Work for SideBySide<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> bool {
+        match self.kind {
+            Kind::Floats => self.multiplied::<S, Floats>(),
+            Kind::Integers => self.multiplied::<S, Integers>(),
+        }
+    }
+}
 
 /// The elements of a factor, row by row of k of them. A lane has neighbours along k; the next register is the eighth row
 /// behind, if there are sixteen, and then further along k.
-pub(crate) fn factor(
-    registers: &Registers,
-    first: u8,
-    operand: Operand,
-    rows: usize,
-    k: usize,
-) -> Vec<Element> {
+pub(crate) fn factor(planes: &[Plane], operand: Operand, rows: usize, k: usize) -> Vec<Element> {
     let width = operand.bits() as usize;
     let zero = operand.decode(0);
     let mut elements = vec![zero; rows * k];
     let halves = rows / 8;
     if width == 64 {
-        for pair in 0..rows * k / LANES {
-            let [low, high] = [0, 1].map(|part| registers.plane(nth(first, 2 * pair + part)));
+        for (pair, [low, high]) in planes.as_chunks().0.iter().enumerate() {
             for lane in 0..LANES {
                 let row = lane / 4 + 8 * (pair % halves);
                 let value = u64::from(high[lane]) << 32 | u64::from(low[lane]);
@@ -33,8 +96,7 @@ pub(crate) fn factor(
         return elements;
     }
     let many = 32 / width;
-    for register in 0..rows * k * width / 32 / LANES {
-        let plane = registers.plane(nth(first, register));
+    for (register, plane) in planes.iter().enumerate() {
         for (lane, &word) in plane.iter().enumerate() {
             let row = lane / 4 + 8 * (register % halves);
             for at in 0..many {
@@ -52,12 +114,41 @@ fn nth(first: u8, by: usize) -> u8 {
     if first == RZ { RZ } else { first.saturating_add(by as u8) }
 }
 
+/// The registers that hold so many rows of a factor, or columns.
+pub(crate) fn fragment(
+    registers: &Registers,
+    first: u8,
+    operand: Operand,
+    lines: usize,
+    k: usize,
+) -> Vec<Plane> {
+    let count = lines / LINES * registers_along(operand, k);
+    (0..count).map(|by| *registers.plane(nth(first, by))).collect()
+}
+
 /// Carries it out; all lanes take part.
 pub(crate) fn perform(registers: &mut Registers, product: &Product) {
-    let Product { config, rows: count, k, to, a, b, c, sparsity } = product;
+    let Product { config, rows: count, k, to, a, b, c, sparsity, side_by_side } = product;
     let stored = if sparsity.is_some() { k / 2 } else { *k };
-    let rows = factor(registers, *a, config.a, *count, stored);
-    let columns = factor(registers, *b, config.b, COLUMNS, *k);
+    if let Some(kind) = *side_by_side {
+        let held = |first: u8, by: usize| *registers.plane(nth(first, by));
+        let (a, b, c): ([_; 2 * MOST], [_; MOST], [_; 4]) = (
+            std::array::from_fn(|by| held(*a, by)),
+            std::array::from_fn(|by| held(*b, by)),
+            std::array::from_fn(|by| held(*c, by)),
+        );
+        let along = registers_along(config.a, *k);
+        let mut d = [[0; LANES]; 4];
+        let all = SideBySide { kind, config, a: &a[..2 * along], b: &b[..along], c: &c, d: &mut d };
+        if all.multiply() {
+            for (by, words) in d.iter().enumerate() {
+                registers.set_plane(Place::Registers(nth(*to, by), 1), u32::MAX, words);
+            }
+            return;
+        }
+    }
+    let rows = factor(&fragment(registers, *a, config.a, *count, stored), config.a, *count, stored);
+    let columns = factor(&fragment(registers, *b, config.b, COLUMNS, *k), config.b, COLUMNS, *k);
     let places: Option<Vec<Vec<usize>>> = sparsity.map(|sparsity| {
         let plane = registers.plane(sparsity.register);
         (0..*count).map(|row| sparsity.places(plane, config.a, row, stored)).collect()

@@ -1,7 +1,7 @@
 //! What a warp holds: planes of 32 lanes, uniform registers, predicates as masks, barriers of convergence.
 
 use crate::fault::FaultKind;
-use crate::lanes::{mask, spread};
+use crate::lanes::spread;
 use crate::operand::{Half, Operand, Sign};
 use crate::step::{Input, Kind, Place, Source};
 use sass::effects::Register;
@@ -10,6 +10,10 @@ use sass::effects::Register;
 pub const LANES: usize = 32;
 /// A register of a warp: a word in each lane.
 pub(crate) type Plane = [u32; LANES];
+/// A register where vectors of the host do not lie across lines of its caches.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Row(Plane);
 /// The numbers of RZ, URZ, and of PT and UPT.
 pub(crate) const RZ: u8 = 255;
 pub(crate) const URZ: u8 = 63;
@@ -54,7 +58,7 @@ impl Banks {
 /// Registers and predicates of a warp.
 pub(crate) struct Registers {
     /// As many as the code names, and RZ behind them.
-    general: Box<[Plane]>,
+    general: Box<[Row]>,
     /// The last one is URZ.
     uniform: [u32; 64],
     /// A bit for each lane; the last one is PT.
@@ -72,6 +76,11 @@ pub(crate) enum Value {
     Truth(bool),
 }
 
+/// The lanes in which something holds.
+fn mask(holds: impl Fn(usize) -> bool) -> u32 {
+    (0..LANES).fold(0, |mask, lane| mask | u32::from(holds(lane)) << lane)
+}
+
 /// The lanes of a mask.
 pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     (0..LANES).filter(move |lane| mask >> lane & 1 == 1)
@@ -86,7 +95,7 @@ impl Registers {
     /// So many registers; those behind them read as zero.
     pub(crate) fn new(count: usize) -> Self {
         Self {
-            general: vec![[0; LANES]; count.min(usize::from(RZ)) + 1].into_boxed_slice(),
+            general: vec![Row([0; LANES]); count.min(usize::from(RZ)) + 1].into_boxed_slice(),
             uniform: [0; 64],
             predicates: [0, 0, 0, 0, 0, 0, 0, u32::MAX],
             uniform_predicates: 1 << PT,
@@ -103,8 +112,9 @@ impl Registers {
     }
 
     /// A register in all lanes.
+    #[inline(always)]
     pub(crate) fn plane(&self, number: u8) -> &Plane {
-        &self.general[usize::from(number).min(self.general.len() - 1)]
+        &self.general[usize::from(number).min(self.general.len() - 1)].0
     }
 
     pub(crate) fn uniform(&self, number: u8) -> u32 {
@@ -130,6 +140,7 @@ impl Registers {
     }
 
     /// The lanes in which a source that is a predicate holds.
+    #[inline(always)]
     pub(crate) fn flags(&self, source: &Source) -> u32 {
         match source.operand {
             Operand::Predicate { number, negated } => {
@@ -318,6 +329,7 @@ impl Registers {
         }
     }
 
+    #[inline(always)]
     fn set_flags(&mut self, place: Place, active: u32, mask: u32, number: u8) {
         if number >= PT {
             return;
@@ -332,6 +344,7 @@ impl Registers {
     }
 
     /// Writes truths of lanes to a predicate; the first lane's to a uniform one.
+    #[inline(always)]
     pub(crate) fn set_mask(&mut self, place: Place, active: u32, mask: u32) {
         if let Place::Predicate(number) | Place::UniformPredicate(number) = place {
             self.set_flags(place, active, mask, number);
@@ -339,9 +352,10 @@ impl Registers {
     }
 
     /// A register that can be written: all but RZ.
+    #[inline(always)]
     fn writable(&mut self, number: u8) -> Option<&mut Plane> {
         let (_, registers) = self.general.split_last_mut()?;
-        registers.get_mut(usize::from(number))
+        registers.get_mut(usize::from(number)).map(|row| &mut row.0)
     }
 
     pub(crate) fn set_word(&mut self, number: u8, lane: usize, value: u32) {
@@ -357,6 +371,7 @@ impl Registers {
     }
 
     /// Writes the words of active lanes.
+    #[inline(always)]
     pub(crate) fn set_plane(&mut self, place: Place, active: u32, words: &Plane) {
         match place {
             Place::Registers(number, _) => {

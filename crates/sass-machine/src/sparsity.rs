@@ -4,8 +4,9 @@
 //! so that there one of two elements is stored. Of the four lanes of a row those that the selector chooses have its numbers: 16 bits for each of
 //! two rows, the lower in the low half, or 32 bits for one where elements are bytes, whose neighbour has the other row.
 
+use crate::operand::Operand;
 use crate::registers::LANES;
-use numerics::tensor::{Element, Operand};
+use numerics::tensor::{self, Element};
 
 /// Where the metadata are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,10 +16,30 @@ pub(crate) struct Sparsity {
 }
 
 impl Sparsity {
+    /// What stands last among the operands of a sparse product: the register, and which lanes have the numbers, the first ones where nothing says so.
+    /// Gives back the others.
+    pub(crate) fn last_of(operands: &[Operand]) -> Option<(&[Operand], Self)> {
+        match operands {
+            [others @ .., Operand::Register { number, .. }, Operand::Immediate(selector)] => {
+                Some((others, Self { register: *number, selector: usize::try_from(*selector).ok()? }))
+            }
+            [others @ .., Operand::Register { number, .. }] => {
+                Some((others, Self { register: *number, selector: 0 }))
+            }
+            _ => None,
+        }
+    }
+
     /// The places along k of so many stored elements of a row of the warp's sixteen.
-    pub(crate) fn places(self, plane: &[u32; LANES], ty: Operand, row: usize, stored: usize) -> Vec<usize> {
+    pub(crate) fn places(
+        self,
+        plane: &[u32; LANES],
+        ty: tensor::Operand,
+        row: usize,
+        stored: usize,
+    ) -> Vec<usize> {
         let (group, upper) = (row % 8 * 4, row / 8);
-        let bits = if ty == Operand::Tf32 { 4 } else { 2 };
+        let bits = if ty == tensor::Operand::Tf32 { 4 } else { 2 };
         let mut numbers = 0_u64;
         if ty.bits() >= 16 {
             let pieces = stored * bits / 16;
@@ -35,7 +56,7 @@ impl Sparsity {
         }
         let number = |granule: usize| (numbers >> (2 * granule) & 3) as usize;
         let place = |element: usize| match ty {
-            Operand::Tf32 => 2 * element + number(2 * element) / 2,
+            tensor::Operand::Tf32 => 2 * element + number(2 * element) / 2,
             _ => element / 2 * 4 + number(element),
         };
         (0..stored).map(place).collect()

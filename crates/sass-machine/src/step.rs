@@ -7,6 +7,7 @@ use crate::system::Function;
 use ir::instruction::ShflMode;
 use machine::tensormap::{Direction, Mode};
 use machine::texture::{Beyond, Lookup};
+use numerics::tensor::lanes;
 
 /// How a source is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,15 +83,17 @@ impl From<Source> for Input {
 }
 
 /// Three words to one, in all lanes at once.
-pub(crate) type Words = Box<dyn Fn([&Plane; 3], &mut Plane) + Send + Sync>;
+pub(crate) type Words = Box<dyn for<'x> Fn(([&'x Plane; 3], &'x mut Plane)) + Send + Sync>;
 /// The lanes in which something holds of two words.
-pub(crate) type Test = Box<dyn Fn([&Plane; 2]) -> u32 + Send + Sync>;
+pub(crate) type Test = Box<dyn for<'x> Fn([&'x Plane; 2]) -> u32 + Send + Sync>;
 /// Three words and two carries, as masks of lanes, to a word; the lanes in which the sum carries once, and twice.
-pub(crate) type Sum = Box<dyn Fn([&Plane; 3], [u32; 2], &mut Plane) -> [u32; 2] + Send + Sync>;
+pub(crate) type Sum =
+    Box<dyn for<'x> Fn(([&'x Plane; 3], [u32; 2], &'x mut Plane)) -> [u32; 2] + Send + Sync>;
 /// What lanes compute from their sources: sources to results, in their orders.
-pub(crate) type Lanes = Box<dyn Fn(&Given, &mut Results) + Send + Sync>;
+pub(crate) type Lanes = Box<dyn for<'x> Fn((&'x Given, &'x mut Results)) + Send + Sync>;
 
 /// Where operands and results lie while an instruction is executed.
+#[repr(align(64))]
 pub(crate) struct Scratch {
     pub(crate) words: [Plane; 3],
     pub(crate) to: Plane,
@@ -315,6 +318,8 @@ pub(crate) struct Product {
     pub(crate) c: u8,
     /// Half of A is stored, if it is sparse.
     pub(crate) sparsity: Option<Sparsity>,
+    /// What computes it with all lanes side by side.
+    pub(crate) side_by_side: Option<lanes::Kind>,
 }
 
 /// How many.
@@ -460,10 +465,19 @@ pub(crate) struct GroupProduct {
     pub(crate) transposed: [bool; 2],
     /// Half of A is stored, if it is sparse.
     pub(crate) sparsity: Option<Sparsity>,
+    /// What computes it with all lanes side by side.
+    pub(crate) side_by_side: Option<lanes::Kind>,
     /// Whether C is added.
     pub(crate) scale: Source,
     /// It ends a group.
     pub(crate) commits: bool,
+}
+
+impl GroupProduct {
+    /// Elements of a row of A that are stored.
+    pub(crate) fn stored(&self) -> usize {
+        if self.sparsity.is_some() { self.k / 2 } else { self.k }
+    }
 }
 
 /// What a barrier of the CTA does beside waiting.

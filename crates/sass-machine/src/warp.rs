@@ -5,6 +5,7 @@
 //! their turn; lanes that come to one place run on together.
 
 mod objects;
+mod products;
 
 use crate::cluster::{Cluster, Member};
 use crate::fault::FaultKind;
@@ -18,6 +19,7 @@ use crate::system::{self, Caller, System};
 use crate::timing::Timing;
 use crate::touched::Touched;
 use crate::{access, bulk, collective, groups, tensor, texture, warpgroup};
+use machine::lanes::simd::{Simd, Work, on_host};
 use machine::memory::SHARED_WINDOW;
 use machine::texture::Unit;
 
@@ -33,9 +35,11 @@ enum State {
     Converging(u8),
     /// Waits at a barrier of the CTA.
     Barrier,
-    /// Waits for the end of a phase of an object in shared memory, which a predicate then tells.
     /// Waits for all CTAs of the cluster, since a time that they had met.
     Cluster(u64),
+    /// Waits for products of its warpgroup, of which so many groups may be left.
+    Products(usize),
+    /// Waits for the end of a phase of an object in shared memory, which a predicate then tells.
     Phase {
         address: u64,
         phase: bool,
@@ -77,6 +81,8 @@ pub(crate) enum Event {
     Met,
     /// A phase has ended for which warps may wait.
     Phase,
+    /// A product of the warpgroup has begun, or somebody waits for some.
+    Product,
     /// Others should have a turn.
     Yielded,
 }
@@ -111,8 +117,38 @@ pub(crate) struct Warp {
     /// Copies to shared memory and products of four warps that go on beside it.
     copies: Groups<Fetched>,
     products: Groups<Begun>,
+    /// How many products it has begun.
+    begun: u64,
     /// When results are there, if anybody wants to know.
     pub(crate) timing: Option<Box<Timing>>,
+}
+
+/// How many instructions were executed, and how the last one ended: with an event, or in which place with which fault.
+pub(crate) type Ended = (u64, Result<Option<Event>, (usize, FaultKind)>);
+
+/// A turn of a warp, of so many instructions at most.
+struct Turn<'x, 'a, 'r> {
+    warp: &'x mut Warp,
+    around: &'x mut Around<'a>,
+    reach: &'x mut Reach<'r>,
+    most: u64,
+}
+
+impl Work for Turn<'_, '_, '_> {
+    type Output = Ended;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> Ended {
+        let Self { warp, around, reach, most } = self;
+        for executed in 1..=most {
+            around.clock += 1;
+            match warp.execute(around, reach) {
+                Ok(None) if warp.ready != 0 => {}
+                ended => return (executed, ended),
+            }
+        }
+        (most, Ok(None))
+    }
 }
 
 impl Warp {
@@ -138,6 +174,7 @@ impl Warp {
             clock: 0,
             copies: Groups::default(),
             products: Groups::default(),
+            begun: 0,
             timing: timing.map(Box::new),
         }
     }
@@ -262,6 +299,7 @@ impl Warp {
     }
 
     /// The instruction that would be executed next, if any lane can go on.
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<usize> {
         if self.running == 0 {
             if !self.select() {
@@ -289,6 +327,7 @@ impl Warp {
     }
 
     /// The running lanes in which the guard holds.
+    #[inline(always)]
     fn active(&self, step: &Step) -> u32 {
         match &step.guard {
             None => self.running,
@@ -298,27 +337,15 @@ impl Warp {
 
     /// Executes instructions for the lanes whose turn it is, so many at most, until the CTA has to know of one or no lane can go on; how
     /// many they were, and how the last one ended.
-    pub(crate) fn run(
-        &mut self,
-        around: &mut Around<'_>,
-        reach: &mut Reach<'_>,
-        most: u64,
-    ) -> (u64, Result<Option<Event>, (usize, FaultKind)>) {
-        for executed in 1..=most {
-            around.clock += 1;
-            match self.execute(around, reach) {
-                Ok(None) if self.ready != 0 => {}
-                ended => return (executed, ended),
-            }
-        }
-        (most, Ok(None))
+    pub(crate) fn run(&mut self, around: &mut Around<'_>, reach: &mut Reach<'_>, most: u64) -> Ended {
+        on_host(Turn { warp: self, around, reach, most })
     }
 
     /// Executes one instruction for the lanes whose turn it is.
     ///
     /// # Errors
     /// With the instruction's number.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn execute(
         &mut self,
         around: &Around<'_>,
@@ -449,15 +476,22 @@ impl Warp {
                 return Ok(ended.then_some(Event::Phase));
             }
             Action::Group(product) => {
-                let due = self.products.begin(warpgroup::begin(&self.registers, product, place));
+                let begun = warpgroup::begin(&self.registers, product, place, self.begun);
+                self.begun += 1;
+                let mut due = self.products.begin(begun);
                 if product.commits {
                     self.products.commit();
                 }
-                groups::finish_products(&due, &mut self.registers, self.number, around.steps, reach.shared)?;
+                groups::read_factors(due.iter_mut(), self.number, around.steps, reach.shared)
+                    .map_err(|(_, kind)| kind)?;
+                groups::finish_products(&due, &mut self.registers, around.steps);
+                return Ok(Some(Event::Product));
             }
             Action::AwaitProducts(left) => {
-                let due = self.products.leave(*left);
-                groups::finish_products(&due, &mut self.registers, self.number, around.steps, reach.shared)?;
+                if self.products.due(*left).next().is_some() {
+                    self.stop(active, place + 1, State::Products(*left));
+                    return Ok(Some(Event::Product));
+                }
             }
             Action::Lanes(collective) => {
                 collective::perform(&mut self.registers, around.banks, active, collective)?;
@@ -648,9 +682,12 @@ impl Warp {
                     let mask = self.barriers[usize::from(barrier)][lane] & !exited;
                     lanes(mask).all(|other| states[other] == State::Converging(barrier))
                 }
-                State::Ready | State::Barrier | State::Cluster(_) | State::Phase { .. } | State::Exited => {
-                    false
-                }
+                State::Ready
+                | State::Barrier
+                | State::Cluster(_)
+                | State::Products(_)
+                | State::Phase { .. }
+                | State::Exited => false,
             };
             if complete {
                 // Of a collective all go on where the first lane of its mask stands.
@@ -661,6 +698,7 @@ impl Warp {
                     | State::Converging(_)
                     | State::Barrier
                     | State::Cluster(_)
+                    | State::Products(_)
                     | State::Phase { .. }
                     | State::Exited => lane,
                 };
@@ -673,6 +711,7 @@ impl Warp {
         }
     }
 
+    #[inline(always)]
     fn compute(
         &mut self,
         compute: &Compute,
@@ -688,7 +727,7 @@ impl Warp {
                     self.registers.input(b, banks, active, second)?,
                     self.registers.input(c, banks, active, third)?,
                 ];
-                function(given, to);
+                function((given, to));
                 self.registers.set_plane(*place, active, to);
             }
             Compute::Test { sources: [a, b], places: [p, q], with, join, function } => {
@@ -708,7 +747,7 @@ impl Warp {
                 ];
                 let carries =
                     carries.each_ref().map(|it| it.as_ref().map_or(0, |it| self.registers.flags(it)));
-                let carried = function(words, carries, to);
+                let carried = function((words, carries, to));
                 self.registers.set_plane(*place, active, to);
                 for (&flag, mask) in flags.iter().zip(carried) {
                     self.registers.set_mask(flag, active, mask);
@@ -718,7 +757,7 @@ impl Warp {
                 for (values, source) in given.iter_mut().zip(sources) {
                     self.registers.values(source, banks, active, values)?;
                 }
-                function(given, results);
+                function((given, results));
                 for (&place, values) in places.iter().zip(&*results) {
                     self.registers.set_values(place, active, values);
                 }

@@ -3,14 +3,17 @@
 
 use crate::fault::FaultKind;
 use crate::groups::Begun;
-use crate::product::factor;
-use crate::registers::{LANES, RZ, Registers};
+use crate::product::{SideBySide, factor, fragment, registers_along};
+use crate::registers::{LANES, Plane, RZ, Registers};
 use crate::sparsity::met;
-use crate::step::GroupProduct;
+use crate::step::{GroupProduct, Place};
+use numerics::tensor::lanes::{LINES, QUAD};
 use numerics::tensor::{Accumulator, Element, Operand, dot};
+use std::borrow::Cow;
 
-/// Rows of a warp.
-const ROWS: usize = 16;
+/// Warps of a warpgroup, and rows of a warp.
+pub(crate) const WARPS: usize = 4;
+pub(crate) const ROWS: usize = 16;
 /// Bytes of a row of one of the matrices of eight rows that a factor is put together from.
 const CHUNK: u64 = 16;
 
@@ -61,65 +64,122 @@ impl Layout {
     }
 }
 
-/// The elements of rows of a factor in shared memory.
+/// Rows of a factor in shared memory, so many bits along k, as registers would hold them: the blocks of eight rows one behind the other, or if they
+/// are `between` one another, behind each register of a block that of the next one.
 fn in_shared(
     shared: &[u8],
     (descriptor, transposed): (u64, bool),
-    operand: Operand,
-    k: usize,
+    bits: usize,
     rows: std::ops::Range<usize>,
-) -> Result<Vec<Element>, FaultKind> {
+    between: bool,
+) -> Result<Vec<Plane>, FaultKind> {
     let layout = Layout::new(descriptor);
-    let size = operand.bits() as usize / 8;
-    let mut elements = Vec::with_capacity(rows.len() * k);
-    for row in rows {
-        for along in 0..k {
-            let at = match transposed {
-                true => layout.across(row as u64, along as u64),
-                false => layout.place(row as u64, (along * size) as u64),
+    let outside = |at: usize, bytes: u32| FaultKind::Address { space: "shared", address: at as u64, bytes };
+    let (blocks, along) = (rows.len() / LINES, bits / (32 * QUAD));
+    let mut planes = vec![[0; LANES]; blocks * along];
+    for (index, plane) in planes.iter_mut().enumerate() {
+        let (block, register) = match between {
+            true => (index % blocks, index / blocks),
+            false => (index / along, index % along),
+        };
+        for (lane, word) in plane.iter_mut().enumerate() {
+            let row = (rows.start + block * LINES + lane / QUAD) as u64;
+            let column = (register * QUAD + lane % QUAD) as u64;
+            *word = match transposed {
+                true => {
+                    let half = |k: u64| {
+                        let at = layout.across(row, k);
+                        let found = shared.get(at..).and_then(<[u8]>::first_chunk);
+                        found.map(|half| u32::from(u16::from_le_bytes(*half))).ok_or_else(|| outside(at, 2))
+                    };
+                    half(2 * column)? | half(2 * column + 1)? << 16
+                }
+                false => {
+                    let at = layout.place(row, 4 * column);
+                    let found = shared.get(at..).and_then(<[u8]>::first_chunk);
+                    found.map(|word| u32::from_le_bytes(*word)).ok_or_else(|| outside(at, 4))?
+                }
             };
-            let outside = || FaultKind::Address { space: "shared", address: at as u64, bytes: size as u32 };
-            let bytes = shared.get(at..).and_then(|rest| rest.get(..size)).ok_or_else(outside)?;
-            let value = bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
-            elements.push(operand.decode(value));
         }
     }
-    Ok(elements)
+    Ok(planes)
 }
 
-/// What a product takes from uniform registers when it is issued.
-pub(crate) fn begin(registers: &Registers, product: &GroupProduct, place: usize) -> Begun {
+/// What a product takes from uniform registers when it is issued, as the warp's product of a number.
+pub(crate) fn begin(registers: &Registers, product: &GroupProduct, place: usize, number: u64) -> Begun {
     let descriptor = |at: u8| registers.uniform_pair(product.descriptors.saturating_add(at));
     Begun {
         place,
+        number,
         descriptors: [descriptor(0), descriptor(2)],
         is_added: registers.flags(&product.scale) != 0,
+        factors: None,
+    }
+}
+
+/// What a warp multiplies of shared memory's, as registers would hold it.
+pub(crate) struct Factors {
+    /// Its rows of A, unless registers have them.
+    rows: Option<Vec<Plane>>,
+    /// All of B.
+    columns: Vec<Plane>,
+}
+
+/// Reads what a warp multiplies.
+pub(crate) fn factors(
+    shared: &[u8],
+    warp: u32,
+    product: &GroupProduct,
+    [first, second]: [u64; 2],
+) -> Result<Factors, FaultKind> {
+    let GroupProduct { config, columns, k, transposed, .. } = product;
+    let row = warp as usize % WARPS * ROWS;
+    let bits = |operand: Operand, k: usize| k * operand.bits() as usize;
+    let (own, all) = (bits(config.a, product.stored()), bits(config.b, *k));
+    let rows = match product.a {
+        Some(_) => None,
+        None => Some(in_shared(shared, (first, transposed[0]), own, row..row + ROWS, true)?),
+    };
+    Ok(Factors { rows, columns: in_shared(shared, (second, transposed[1]), all, 0..*columns, false)? })
+}
+
+/// The registers of a factor with the opposite signs, if it is negated.
+fn negated(planes: &[Plane], operand: Operand, negated: bool) -> Cow<'_, [Plane]> {
+    let signs = match operand {
+        Operand::F16 | Operand::Bf16 => 0x8000_8000,
+        Operand::E4m3 | Operand::E5m2 => 0x8080_8080,
+        _ => 0x8000_0000_u32,
+    };
+    match negated {
+        true => planes.iter().map(|plane| plane.map(|word| word ^ signs)).collect(),
+        false => planes.into(),
     }
 }
 
 /// Carries out a warp's part; all of its lanes take part.
-pub(crate) fn perform(
-    registers: &mut Registers,
-    shared: &[u8],
-    warp: u32,
-    product: &GroupProduct,
-    &Begun { descriptors: [first, second], is_added, .. }: &Begun,
-) -> Result<(), FaultKind> {
-    let GroupProduct { config, columns: width, k, to, a, c, negated, transposed, sparsity, .. } = product;
-    let stored = if sparsity.is_some() { k / 2 } else { *k };
-    let row = warp as usize % 4 * ROWS;
-    let mut rows = match a {
-        Some(a) => factor(registers, *a, config.a, ROWS, stored),
-        None => in_shared(shared, (first, transposed[0]), config.a, stored, row..row + ROWS)?,
-    };
-    let mut columns = in_shared(shared, (second, transposed[1]), config.b, *k, 0..*width)?;
-    for (elements, operand, negated) in
-        [(&mut rows, config.a, negated[0]), (&mut columns, config.b, negated[1])]
-    {
-        if negated {
-            elements.iter_mut().for_each(|element| *element = operand.negate(*element));
+pub(crate) fn perform(registers: &mut Registers, product: &GroupProduct, factors: &Factors, is_added: bool) {
+    let GroupProduct { config, columns: width, k, to, a, c, sparsity, .. } = product;
+    let stored = product.stored();
+    let own = a.map(|a| fragment(registers, a, config.a, ROWS, stored));
+    let rows = own.as_deref().or(factors.rows.as_deref()).unwrap_or_default();
+    let rows = negated(rows, config.a, product.negated[0]);
+    let columns = negated(&factors.columns, config.b, product.negated[1]);
+    let number = |first: u8, by: usize| if first == RZ { RZ } else { first.saturating_add(by as u8) };
+    if let Some(kind) = product.side_by_side {
+        let sums = |by: usize| if is_added { *registers.plane(number(*c, by)) } else { [0; LANES] };
+        let c: Vec<Plane> = (0..width / 2).map(sums).collect();
+        let mut d = vec![[0; LANES]; width / 2];
+        let all = SideBySide { kind, config, a: &rows, b: &columns, c: &c, d: &mut d };
+        if all.multiply() {
+            for (by, words) in d.iter().enumerate() {
+                registers.set_plane(Place::Registers(number(*to, by), 1), u32::MAX, words);
+            }
+            return;
         }
     }
+    let rows = factor(&rows, config.a, ROWS, stored);
+    let blocks = columns.chunks_exact(registers_along(config.b, *k));
+    let columns: Vec<Element> = blocks.flat_map(|block| factor(block, config.b, LINES, *k)).collect();
     let places: Option<Vec<Vec<usize>>> = sparsity.map(|sparsity| {
         let plane = registers.plane(sparsity.register);
         (0..ROWS).map(|row| sparsity.places(plane, config.a, row, stored)).collect()
@@ -129,10 +189,8 @@ pub(crate) fn perform(
     for tile in 0..width / 8 {
         let count = if packed { 2 } else { 4 };
         for register in 0..count {
-            let number = |first: u8| {
-                if first == RZ { RZ } else { first.saturating_add((tile * count + register) as u8) }
-            };
-            let sums = if is_added { *registers.plane(number(*c)) } else { [0; LANES] };
+            let by = tile * count + register;
+            let sums = if is_added { *registers.plane(number(*c, by)) } else { [0; LANES] };
             let mut words = [0; LANES];
             for lane in 0..LANES {
                 let mut one = |row: usize, column: usize, sum: u32| {
@@ -150,10 +208,7 @@ pub(crate) fn perform(
                     one(lane / 4 + 8 * (register / 2), column + register % 2, sums[lane])
                 };
             }
-            for (lane, &word) in words.iter().enumerate() {
-                registers.set_word(number(*to), lane, word);
-            }
+            registers.set_plane(Place::Registers(number(*to, by), 1), u32::MAX, &words);
         }
     }
-    Ok(())
 }

@@ -24,11 +24,7 @@ const BUDGET: u64 = 1 << 28;
 const SAMPLES: usize = 2;
 
 /// Why cases are not compiled. Everything else is executed.
-const REFUSED: [&str; 3] = [
-    "not compiled: by a function of the driver",
-    "not compiled: of these types",
-    "not compiled: with matrices stored so",
-];
+const REFUSED: [&str; 1] = ["not compiled: by a function of the driver"];
 
 /// What became of a case that has not given what was recorded.
 enum Ended {
@@ -145,6 +141,6 @@ fn every_recorded_case() {
     for level in [Level::Overlapped, Level::Serial] {
         let left = all(&cases, level);
         assert_eq!(left.keys().collect::<Vec<_>>(), REFUSED);
-        assert_eq!(cases.len() - left.values().sum::<usize>(), 23_643);
+        assert_eq!(cases.len() - left.values().sum::<usize>(), 23_663);
     }
 }

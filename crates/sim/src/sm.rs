@@ -477,7 +477,12 @@ impl Sm {
             warp.release(done.constants);
         }
         warp.next = None;
+        let place = warp.cta;
         self.follow(kernel, &mut tally.counters, core, at, now, code.is_barrier);
+        if matches!(code.beside, Some(Beside::Product | Beside::Products)) {
+            // The last of a warpgroup to begin a product lets those go on that wait for it.
+            self.resume_waiting(kernel, place, now, now);
+        }
         Ok(())
     }
 

@@ -93,6 +93,35 @@ fn row(count: usize, line: &str) -> String {
     format!("{line} ;\n").repeat(count)
 }
 
+/// Whoever waits for a product of a warpgroup waits until its last warp has begun it.
+#[test]
+fn a_product_is_waited_for_by_four_warps() {
+    let late = row(100, "[B------:R-:W-:Y:S15] NOP");
+    let kernel = format!(
+        "[B------:R-:W0:-:S02] LDC.64 R2, c[0x0][0x210] ;\n\
+         [B------:R-:W-:Y:S15] ULDC.64 UR4, c[0x0][0x208] ;\n\
+         [B------:R-:W1:-:S02] S2R R8, SR_TID.X ;\n\
+         [B01----:R-:W-:Y:S15] IMAD.WIDE R2, R8, 0x4, R2 ;\n\
+         [B------:R-:W-:Y:S15] ISETP.LT.AND P0, PT, R8, 0x60, PT ;\n\
+         [B------:R-:W-:-:S11] CS2R.32 R12, SR_CLOCKLO ;\n\
+         [B------:R-:W-:-:S05] @P0 BRA `(.L_product) ;\n\
+         {late}\
+         .L_product:\n\
+         [B------:R-:W-:Y:S15] WARPGROUP.ARRIVE ;\n\
+         [B------:R-:W-:Y:S15] HGMMA.64x64x16.F32 R24, gdesc[UR8], RZ, !UPT, gsb0 ;\n\
+         [B------:R-:W-:Y:S15] WARPGROUP.DEPBAR.LE gsb0, 0x0 ;\n\
+         [B------:R-:W-:-:S11] CS2R.32 R13, SR_CLOCKLO ;\n\
+         [B------:R-:W-:-:S11] IADD3 R13, R13, -R12, RZ ;\n\
+         [B------:R0:W-:-:S02] STG.E desc[UR4][R2.64], R13 ;\n\
+         [B0-----:R-:W-:-:S05] EXIT ;\n"
+    );
+    let (words, report) = run(&kernel, 1, 128, 128, &h100());
+    report.expect("it is modelled");
+    let cycles = [0, 32, 64, 96].map(|thread| words[thread]);
+    // What keeps the last one is known, and a product takes the same for all four.
+    assert!(cycles.iter().all(|&cycles| (1500..2500).contains(&cycles)), "{cycles:?}");
+}
+
 /// What an H100 answered: `measured/h100`, the rows named beside each.
 #[test]
 fn clocks_differ_as_on_a_gpu() {

@@ -231,6 +231,9 @@ fn record(run: &Run) -> Result<()> {
             println!("refused: {}: {why}", case.name);
             not_taken.push(case.name.clone());
         }
+        if module.cases.is_empty() {
+            continue;
+        }
         let done = silicon.run(&module, &cubin, |case, result| match result {
             Ok(words) => results.push((case, words)),
             Err(failure) => println!("failed: {}: {failure:?}", case.name),

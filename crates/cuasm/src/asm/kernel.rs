@@ -12,12 +12,19 @@ use ptx::source::Span;
 use std::fmt::Write;
 
 /// Where parameters begin in constant bank 0.
-fn parameters_at(sm: u32) -> u64 {
+pub const fn parameters_at(sm: u32) -> u64 {
     match sm {
         100.. => 0x380,
         90.. => 0x210,
         _ => 0x160,
     }
+}
+
+/// Where a parameter lies behind those that end at a byte, counted from the first one. It is aligned in the bank, whose address is a multiple of
+/// all alignments, and not from the first one on.
+pub fn parameter_offset(sm: u32, end: u64, align: u64) -> u64 {
+    let base = parameters_at(sm);
+    (base + end).next_multiple_of(align) - base
 }
 
 /// `EIATTR_FRAME_SIZE` and `EIATTR_MIN_STACK_SIZE`: bytes of the stack.
@@ -95,7 +102,6 @@ pub(super) fn open(
     let mut sizes = Vec::new();
     let mut offsets = Vec::new();
     let mut end: u64 = 0;
-    let base = parameters_at(draft.target());
     let (mut stated, mut stack, mut barriers, mut externs) = (None, 0, false, Vec::new());
     let mut bounds = Bounds::default();
     for argument in &list[1..] {
@@ -103,8 +109,7 @@ pub(super) fn open(
             Expression::Number(size @ 1..=4096) => {
                 let size = *size as u64;
                 let align = stated.take().unwrap_or((1_u64 << size.trailing_zeros()).min(16));
-                // It is aligned in the bank, not from the first one on.
-                let offset = (base + end).next_multiple_of(align) - base;
+                let offset = parameter_offset(draft.target(), end, align);
                 sizes.push(size);
                 offsets.push(offset);
                 end = offset + size;

@@ -31,6 +31,7 @@ mod tables;
 
 use crate::codes::{self, Findings};
 use crate::syntax::{self, Line};
+pub use kernel::{parameter_offset, parameters_at};
 pub use program::{Program, Wrong};
 use ptx::diagnostic::{Diagnostic, Severity};
 use ptx::source::{Source, Span};

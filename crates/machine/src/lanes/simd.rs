@@ -58,6 +58,24 @@ impl Level {
     }
 }
 
+/// A function that is compiled for [`Level::Avx2`](crate::lanes::simd::Level).
+#[macro_export]
+macro_rules! on_avx2 {
+    ($($function:tt)*) => {
+        #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+        $($function)*
+    };
+}
+
+/// A function that is compiled for [`Level::Avx512`](crate::lanes::simd::Level).
+#[macro_export]
+macro_rules! on_avx512 {
+    ($($function:tt)*) => {
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+        $($function)*
+    };
+}
+
 /// What is compiled for each level, beside operations (`ops::body`).
 pub trait Work {
     /// What comes of it.
@@ -177,14 +195,16 @@ mod x86 {
     /// Level `Avx512`.
     pub struct Avx512;
 
-    #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-    pub(super) fn on_avx2<W: Work>(work: W) -> W::Output {
-        work.run::<Avx2>()
+    crate::on_avx2! {
+        pub(super) fn on_avx2<W: Work>(work: W) -> W::Output {
+            work.run::<Avx2>()
+        }
     }
 
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-    pub(super) fn on_avx512<W: Work>(work: W) -> W::Output {
-        work.run::<Avx512>()
+    crate::on_avx512! {
+        pub(super) fn on_avx512<W: Work>(work: W) -> W::Output {
+            work.run::<Avx512>()
+        }
     }
 
     const fn lane_bits<const N: usize>() -> [u32; N] {

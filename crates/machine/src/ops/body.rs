@@ -32,15 +32,17 @@ pub(crate) fn plain<B: Body>() -> Function<B::Fields> {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-fn avx2<B: Body>(x: &mut Exec<'_>, op: &Operation, pc: u32) -> u32 {
-    B::run::<crate::lanes::simd::Avx2>(x, B::Fields::of(op), pc)
+crate::on_avx2! {
+    fn avx2<B: Body>(x: &mut Exec<'_>, op: &Operation, pc: u32) -> u32 {
+        B::run::<crate::lanes::simd::Avx2>(x, B::Fields::of(op), pc)
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-fn avx512<B: Body>(x: &mut Exec<'_>, op: &Operation, pc: u32) -> u32 {
-    B::run::<crate::lanes::simd::Avx512>(x, B::Fields::of(op), pc)
+crate::on_avx512! {
+    fn avx512<B: Body>(x: &mut Exec<'_>, op: &Operation, pc: u32) -> u32 {
+        B::run::<crate::lanes::simd::Avx512>(x, B::Fields::of(op), pc)
+    }
 }
 
 /// A function of the fields of one kind, as one of operations: `function!(warp::vote)`.

@@ -206,7 +206,7 @@ fn fits(code: &Code, flow: &Flow, branch: usize, region: &Region) -> bool {
         }
         Latency::Meeting => one.name == "YIELD" || one.name == "NOP",
         Latency::Uniform | Latency::Product | Latency::Products | Latency::Group => false,
-        Latency::Serial => ["CS2R", "BMSK"].contains(&one.name.head()) && !cyclic,
+        Latency::Serial => one.name.head() == "CS2R" && !cyclic,
     };
     let lines = region.blocks.iter().flat_map(|&block| code.lines[flow.blocks[block].lines.clone()].iter());
     let mut instructions = lines.filter_map(|line| match line {

@@ -139,6 +139,38 @@ mod tests {
         assert_eq!(masks[0], masks[1]);
     }
 
+    #[test]
+    fn lanes_meet_behind_what_each_computes_alone() {
+        let mut code = Code::default();
+        let [lane, value] = registers(&mut code, 1);
+        let flag = code.register(Class::Predicate, false);
+        let behind = code.label();
+        code.push(None, "S2R", vec![Operand::low(lane)], vec![Operand::Text("SR_LANEID".into())]);
+        mov(&mut code, Operand::low(value), Operand::low(lane));
+        let written = vec![Operand::Predicate(flag, false), Operand::always(false)];
+        let read = vec![Operand::low(lane), Operand::zero(), Operand::always(false)];
+        code.push(None, "ISETP.NE.U32.AND", written, read);
+        code.push(Some((flag, false)), "BRA", vec![], vec![Operand::Target(behind)]);
+        for _ in 0..3 {
+            for (name, last) in [
+                ("VABSDIFF", Operand::low(lane)),
+                ("VABSDIFF4.U8", Operand::low(lane)),
+                ("I2IP.U8.S32.SAT", Operand::low(lane)),
+                ("HMNMX2", Operand::always(false)),
+            ] {
+                let read = vec![Operand::low(value), Operand::low(lane), last];
+                code.push(None, name, vec![Operand::low(value)], read);
+            }
+            let read = vec![Operand::low(value), Operand::low(lane)];
+            code.push(None, "BMSK", vec![Operand::low(value)], read);
+        }
+        code.place(behind);
+        store(&mut code, lane, value);
+        optimise(&mut code, false);
+        let all = names(&code);
+        assert!(all.contains(&"BSSY") && all.contains(&"BSYNC"), "{all:?}");
+    }
+
     /// A load from `base + 4 * index + 8`, as selection has it.
     fn load(code: &mut Code, base: Reg, index: Reg) -> Reg {
         let [product, sum, by, address] = registers(code, 2);

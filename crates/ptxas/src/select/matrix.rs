@@ -41,7 +41,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn all_together(&mut self) {
+    pub(super) fn all_together(&mut self) {
         self.code.push(None, "WARPSYNC.ALL", vec![], vec![]);
     }
 
@@ -57,6 +57,11 @@ impl Select<'_> {
             }
         }
         Ok(self.fragment_of(words))
+    }
+
+    /// Values of up to 32 bits.
+    pub(super) fn each_word(&mut self, values: &[Value]) -> Result<Vec<Operand>, Refusal> {
+        values.iter().map(|value| self.word(value)).collect()
     }
 
     pub(super) fn fragment_of(&mut self, words: Vec<Operand>) -> Operand {
@@ -114,9 +119,7 @@ impl Select<'_> {
         let same = op.atype.modifier() == op.btype.modifier();
         let double = op.dtype == ScalarType::F64;
         let (name, integer) = match op.atype {
-            _ if op.alayout != i::Alayout::Row || op.blayout != i::Blayout::Col => {
-                return Err("with matrices stored so".to_owned());
-            }
+            i::MmaAtype::F16 if m == 8 => return self.multiply_by_quad_pairs(op),
             i::MmaAtype::F16 | i::MmaAtype::Bf16 | i::MmaAtype::Tf32 if same && m == 16 => {
                 let kind = match op.atype {
                     i::MmaAtype::Bf16 => ".BF16",
@@ -180,7 +183,10 @@ impl Select<'_> {
                 let of = Matrices { a: &op.a, b: &op.b, c: &op.c, d: &op.d, metadata };
                 return self.multiply_nibbles(op.shape, signs, &of, op.satfinite);
             }
-            E4m3 | E5m2 => return Err("of these types".to_owned()),
+            E4m3 | E5m2 if op.dtype == ScalarType::F32 => {
+                return self.multiply_sparse_small_floats(op, metadata[0].clone());
+            }
+            E4m3 | E5m2 => return Err("with sums of halves".to_owned()),
         };
         let mut read = Vec::new();
         for (values, layout) in [(&op.a, ".ROW"), (&op.b, ".COL"), (&op.c, "")] {

@@ -28,6 +28,7 @@ mod nibbles;
 mod object;
 mod packed;
 mod policy;
+mod quad_pairs;
 mod repeat;
 mod routine;
 mod small_floats;

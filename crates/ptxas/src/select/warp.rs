@@ -75,6 +75,26 @@ impl Select<'_> {
         Ok(())
     }
 
+    /// What another lane has, where the whole warp is together.
+    pub(super) fn shuffled(&mut self, mode: &str, value: &Operand, by: Operand, bounds: u32) -> Operand {
+        let to = self.temporary(1);
+        let read = vec![value.clone(), by, Operand::number(bounds)];
+        self.code.push(None, format!("SHFL.{mode}"), vec![Operand::always(false), Operand::low(to)], read);
+        Operand::low(to)
+    }
+
+    /// The same of the lane whose number has these bits in common with this one's, and the others of `others`.
+    pub(super) fn of_lane(&mut self, value: &Operand, common: u32, others: Operand) -> Operand {
+        self.shuffled("IDX", value, others, common << 8 | 31)
+    }
+
+    /// Whether a bit of the lane's number is set.
+    pub(super) fn lane_has(&mut self, bit: u32) -> Reg {
+        let lane = self.one("S2R", vec![Operand::Text("SR_LANEID".into())]);
+        let found = self.lop(Operand::low(lane), Operand::number(bit), 0xc0);
+        self.compare("ISETP.NE.U32.AND", Operand::low(found), Operand::zero())
+    }
+
     fn elect(&mut self, op: &i::Elect) -> Done {
         let mask = self.word(&op.membermask)?;
         let results = [WORD, Class::Predicate];

@@ -4,12 +4,14 @@ use super::memory::{address, datum};
 use super::update::{updating, updating_in_bulk};
 use super::{Given, NOTHING};
 use crate::operand::{Operand, Sign};
+use crate::product::side_by_side;
 use crate::registers::{PT, URZ};
 use crate::sparsity::Sparsity;
 use crate::step::{
     Access, Action, Bulk, Count, Datum, GroupProduct, Kind, Phase, Place, Source, Space, Told, Transfer,
     Update,
 };
+use crate::warpgroup::ROWS;
 use numerics::rounding::Mode;
 use numerics::tensor::{Accumulator, BitOperation, Config, Operand as Elements, Unit};
 
@@ -230,14 +232,9 @@ fn product(given: &Given<'_>, shape: &str, rest: &[&str], is_sparse: bool) -> Op
     // The products' scoreboard stands last, if it ends a group.
     let commits = matches!(given.operands.last(), Some(Operand::Other));
     let operands = &given.operands[..given.operands.len() - usize::from(commits)];
-    let (operands, sparsity) = match operands {
-        [rest @ .., Operand::Register { number, .. }, Operand::Immediate(selector)] if is_sparse => {
-            (rest, Some(Sparsity { register: *number, selector: usize::try_from(*selector).ok()? }))
-        }
-        [rest @ .., Operand::Register { number, .. }] if is_sparse => {
-            (rest, Some(Sparsity { register: *number, selector: 0 }))
-        }
-        all => (all, None),
+    let (operands, sparsity) = match is_sparse {
+        true => Sparsity::last_of(operands).map(|(others, sparsity)| (others, Some(sparsity)))?,
+        false => (operands, None),
     };
     let always = Operand::UniformPredicate { number: PT, negated: false };
     let (operands, scale) = match operands {
@@ -280,6 +277,7 @@ fn product(given: &Given<'_>, shape: &str, rest: &[&str], is_sparse: bool) -> Op
         negated,
         transposed,
         sparsity,
+        side_by_side: if is_sparse { None } else { side_by_side(&config, ROWS, k) },
         scale: Source { operand: scale, ..Source { kind: Kind::Flag, ..NOTHING } },
         commits,
     }))

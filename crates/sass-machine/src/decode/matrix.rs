@@ -2,6 +2,7 @@
 
 use super::Given;
 use crate::operand::Operand;
+use crate::product::side_by_side;
 use crate::registers::{PT, RZ};
 use crate::sparsity::Sparsity;
 use crate::step::{Action, Collective, Product};
@@ -72,18 +73,15 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         Operand::Register { number, sign, .. } if sign == crate::operand::Sign::default() => Some(number),
         _ => None,
     };
-    // A uniform predicate that negates may stand behind them.
-    let behind = match given.operands.get(4..)? {
-        [Operand::UniformPredicate { number: PT, negated: true }, rest @ ..] => rest,
-        rest => rest,
+    let (operands, sparsity) = match is_sparse {
+        true => Sparsity::last_of(&given.operands).map(|(others, sparsity)| (others, Some(sparsity)))?,
+        false => (&given.operands[..], None),
     };
-    let sparsity = match behind {
-        [] if !is_sparse => None,
-        [Operand::Register { number, .. }, Operand::Immediate(selector)] if is_sparse => {
-            Some(Sparsity { register: *number, selector: usize::try_from(*selector).ok()? })
-        }
+    // A uniform predicate that negates may stand behind the sums.
+    match operands.get(4..)? {
+        [] | [Operand::UniformPredicate { number: PT, negated: true }] => {}
         _ => return None,
-    };
+    }
     let config = Config {
         a,
         b,
@@ -105,6 +103,7 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         b: number(2)?,
         c,
         sparsity,
+        side_by_side: if is_sparse { None } else { side_by_side(&config, rows, k) },
     })))
 }
 
