@@ -1,0 +1,252 @@
+//! The shadow of global memory in shards, for several host threads that judge accesses of CTAs which communicate.
+//!
+//! Memory is dealt out in pieces of [`PIECE`] bytes, one shard after the other. Who accesses a piece *takes* its shard, and gives it back
+//! when the access has been judged; of a strong operation when it has been made as well. So of what happens to a location there is
+//! one order, in which it is judged, too. In a shard memory has addresses of its own, by which its pieces lie side by side and no two shards
+//! have one in common.
+//!
+//! A shard carries time from one to the other: who takes it goes on from the latest time of those who had it before. So
+//! times of what is remembered of a location rise in the order in which that has happened, as they do where one host thread judges everything.
+//!
+//! Who only waits for a location to change does not take its shard: as long as nobody may have changed anything there
+//! (the shard's *version*), such a look says nothing new. Who is about to change something lets those that look there just now make their loads first.
+
+use crate::clock::Time;
+use crate::detector::Detector;
+use crate::global::{Global, PAGE, ROWS};
+use crate::reused::Reused;
+use crate::row::ROW;
+use crate::shadow::Extras;
+use machine::memory::SHARED_WINDOW;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Bytes side by side that are in one shard, as a power of two: rows that a warp accesses together mostly are.
+const PIECE_BITS: u32 = 8;
+pub(crate) const PIECE: u64 = 1 << PIECE_BITS;
+
+/// How many shards there are, as a power of two. A set of them is a word.
+const SHARD_BITS: u32 = 6;
+const SHARDS: usize = 1 << SHARD_BITS;
+
+/// Where the number of the shard stands in an address there: on top of all that global memory has.
+const TOP: u32 = SHARED_WINDOW.trailing_zeros() - SHARD_BITS;
+
+/// The address in its shard of a byte of global memory. Addresses of what is no global memory stay what they are.
+#[inline(always)]
+pub(crate) fn inside(address: u64) -> u64 {
+    let shard = address >> PIECE_BITS & (SHARDS as u64 - 1);
+    let piece = address >> (PIECE_BITS + SHARD_BITS);
+    if address < SHARED_WINDOW { shard << TOP | piece << PIECE_BITS | address & (PIECE - 1) } else { address }
+}
+
+/// The byte of global memory that has an address in its shard.
+pub(crate) fn outside(inside: u64) -> u64 {
+    let (shard, piece) = (inside >> TOP, (inside & ((1 << TOP) - 1)) >> PIECE_BITS);
+    (piece << SHARD_BITS | shard) << PIECE_BITS | inside & (PIECE - 1)
+}
+
+/// Which shard an address there is in; `None` if it is none of global memory.
+#[inline(always)]
+pub(crate) fn shard_of(inside: u64) -> Option<usize> {
+    (inside < SHARED_WINDOW).then_some((inside >> TOP) as usize)
+}
+
+/// Of a page of a shard the rows that nobody has written all of, by bit, if that is known of pages of global memory.
+pub(crate) fn unwritten(number: u64, of_page: &dyn Fn(u64) -> u64) -> u64 {
+    let pieces = (0..PAGE).step_by(PIECE as usize);
+    pieces.fold(0, |all, at| {
+        let piece = outside(number * PAGE + at);
+        let rows = of_page(Global::page_of(piece)) >> Global::index(piece) & ((1 << (PIECE / ROW)) - 1);
+        all | rows << (at / ROW)
+    })
+}
+
+const _: () = assert!(PAGE.is_multiple_of(PIECE) && PIECE.is_multiple_of(ROW) && ROWS <= 64);
+
+/// What is remembered of the memory of a shard.
+#[derive(Default)]
+pub(crate) struct Shard {
+    pub(crate) global: Reused<Global>,
+    pub(crate) extras: Reused<Extras>,
+    time: Time,
+}
+
+impl Shard {
+    /// Lets a detector act on it.
+    pub(crate) fn lend<T>(&mut self, to: &mut Detector, act: impl FnOnce(&mut Detector) -> T) -> T {
+        to.time = to.time.max(self.time);
+        self.exchange(to);
+        let result = act(to);
+        self.exchange(to);
+        self.time = to.time;
+        result
+    }
+
+    fn exchange(&mut self, with: &mut Detector) {
+        std::mem::swap(&mut self.global, &mut with.global);
+        std::mem::swap(&mut self.extras, &mut with.extras);
+    }
+}
+
+/// Whether a shard is there. It is made when it is first taken.
+#[derive(Default)]
+enum Held {
+    #[default]
+    Unmade,
+    Free(Box<Shard>),
+    Taken,
+}
+
+/// Where a shard is. No other one is on its lines of the host's cache.
+#[derive(Default)]
+#[repr(align(128))]
+struct Place {
+    held: Mutex<Held>,
+    /// Whether it seems to be taken, for those who wait.
+    taken: AtomicBool,
+    /// How often somebody has come who may have changed something.
+    version: AtomicU64,
+    /// Those that look there just now.
+    looking: AtomicU32,
+}
+
+impl Place {
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// See the module.
+pub(crate) struct Shards {
+    places: [Place; SHARDS],
+    make: Box<dyn Fn() -> Shard + Send + Sync>,
+}
+
+/// Times that a host thread asks for something before it lets others run.
+const ASKS: u32 = 200;
+
+/// Waits until something is so.
+#[inline(always)]
+fn wait_until<T>(mut is_so: impl FnMut() -> Option<T>) -> T {
+    let mut asked = 0;
+    loop {
+        if let Some(result) = is_so() {
+            return result;
+        }
+        asked += 1;
+        match asked % ASKS {
+            0 => std::thread::yield_now(),
+            _ => std::hint::spin_loop(),
+        }
+    }
+}
+
+impl Shards {
+    /// Shards each of which begins as one that is made.
+    pub(crate) fn new(make: impl Fn() -> Shard + Send + Sync + 'static) -> Self {
+        Self { places: std::array::from_fn(|_| Place::default()), make: Box::new(make) }
+    }
+
+    /// Takes one once nobody else has it, and may then change what is in the memory there if that is told.
+    pub(crate) fn take(&self, number: usize, changes: bool) -> Box<Shard> {
+        let place = &self.places[number];
+        let shard = wait_until(|| {
+            if place.taken.load(Ordering::Relaxed) {
+                return None;
+            }
+            let mut held = place.held();
+            match std::mem::replace(&mut *held, Held::Taken) {
+                Held::Taken => None,
+                Held::Free(shard) => Some(shard),
+                Held::Unmade => Some(Box::new((self.make)())),
+            }
+        });
+        place.taken.store(true, Ordering::Relaxed);
+        if changes {
+            // Who looks from now on sees that; who does so already has seen nothing of it.
+            place.version.fetch_add(1, Ordering::SeqCst);
+            wait_until(|| (place.looking.load(Ordering::SeqCst) == 0).then_some(()));
+        }
+        shard
+    }
+
+    pub(crate) fn give_back(&self, number: usize, shard: Box<Shard>) {
+        let place = &self.places[number];
+        *place.held() = Held::Free(shard);
+        place.taken.store(false, Ordering::Relaxed);
+    }
+
+    /// Begins a look at the memory of one, if that says nothing new in what is there; nothing changes there until it [has ended](Self::end_look).
+    pub(crate) fn look(&self, number: usize, says_nothing: impl FnOnce(u64) -> bool) -> bool {
+        let place = &self.places[number];
+        place.looking.fetch_add(1, Ordering::SeqCst);
+        let in_vain = says_nothing(place.version.load(Ordering::SeqCst));
+        if !in_vain {
+            self.end_look(number);
+        }
+        in_vain
+    }
+
+    pub(crate) fn end_look(&self, number: usize) {
+        self.places[number].looking.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// All that were made, once nobody has any.
+    pub(crate) fn into_all(self) -> Vec<Shard> {
+        let shard = |place: Place| match place.held.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Held::Free(shard) => Some(*shard),
+            Held::Unmade | Held::Taken => None,
+        };
+        self.places.into_iter().filter_map(shard).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn every_byte_has_one_address_in_a_shard() {
+        let addresses = [0, 1, 255, 256, 0x4000, 0x7f12_3456_789a, SHARED_WINDOW - 1];
+        for address in addresses {
+            let inner = inside(address);
+            assert!(outside(inner) == address && inner < SHARED_WINDOW, "{address:x} {inner:x}");
+            assert_eq!(shard_of(inner), Some((address >> 8 & 63) as usize));
+            assert_eq!(inner % PIECE, address % PIECE);
+        }
+        // What is in a shard lies side by side there.
+        assert_eq!(inside(0x4100), inside(0x100) + PIECE);
+        let shared = SHARED_WINDOW + 0x108;
+        assert_eq!((inside(shared), shard_of(shared)), (shared, None));
+    }
+
+    #[test]
+    fn rows_that_nobody_has_written_are_found_in_shards() {
+        // The second row of each piece whose page has an odd number.
+        let of_page = |page: u64| if page % 2 == 1 { 0x2222_2222_2222_2222 } else { 0 };
+        let first = inside(0x100) / PAGE;
+        // Pieces of a shard are four pages apart: all of them are on even ones.
+        assert_eq!(unwritten(first, &of_page), 0);
+        assert_eq!(unwritten(inside(0x1100) / PAGE, &of_page), 0x2222_2222_2222_2222);
+    }
+
+    #[test]
+    fn nobody_changes_what_others_look_at() {
+        let (shards, looks) = (Shards::new(Shard::default), AtomicBool::new(true));
+        assert!(shards.look(3, |version| version == 0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let shard = shards.take(3, true);
+                assert!(!looks.load(Ordering::SeqCst));
+                shards.give_back(3, shard);
+            });
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            looks.store(false, Ordering::SeqCst);
+            shards.end_look(3);
+        });
+        assert!(!shards.look(3, |version| version == 0) && shards.look(3, |version| version == 1));
+        assert_eq!(shards.into_all().len(), 1);
+    }
+}
