@@ -178,7 +178,7 @@ impl Program {
     }
 }
 
-/// A launch with all checks, on one host thread or on as many as it can have; what they find must be nothing.
+/// A launch with all checks, on one host thread or on as many as it can have; what they find must be nothing, at the first try.
 fn checked(bench: &Bench, case: &Case, checks: &str, threads: usize) {
     let checks = checks.parse().expect("names of checks");
     let mut sanitizer = Sanitizer::new(checks, Suppressions::default());
@@ -188,10 +188,14 @@ fn checked(bench: &Bench, case: &Case, checks: &str, threads: usize) {
     let &Case { kernel, grid, block, .. } = case;
     let shape = Shape { kernel, grid, block, cluster: [1; 3] };
     let watch = sanitizer.begin(bench.module.shared_module(), shape);
-    let run =
-        |observer: &dyn Observer, threads| Ok::<_, Infallible>(bench.run_on(threads, case, Some(observer)));
+    let mut tries = 0;
+    let run = |observer: &dyn Observer, threads| {
+        tries += 1;
+        Ok::<_, Infallible>(bench.run_on(threads, case, Some(observer)))
+    };
     watch.run(bench.device(), threads, run).unwrap_or_else(|never| match never {});
     watch.end();
+    assert_eq!(tries, 1, "{kernel} is run once");
     assert!(sanitizer.reports().is_empty(), "{}", sanitizer.reports()[0].text());
 }
 
