@@ -34,10 +34,11 @@ const COUNTS_MIXED: &str = "mov.u64 %d2, 1;\nsetp.eq.u32 %p0, %r2, 100;\n@!%p0 r
     @%p0 red.global.add.u64 [%d0], %d2;";
 /// Atomics of a scope that does not have the other CTAs' threads.
 const NARROW: &str = "red.relaxed.cta.global.add.u32 [%d0], 1;";
-/// An atomic whose result is read, one that releases, and one that reads what it has found itself; a result in an address.
+/// An atomic whose result is read, one that releases, and one that reads what it has found itself; results in an address and in a vector.
 const TICKET: &str = "atom.global.add.u32 %r4, [%d0], 0;\nadd.u32 %r4, %r4, 1;";
 const RELEASES: &str = "red.release.gpu.global.add.u32 [%d0], 1;";
 const POINTS: &str = "atom.global.add.u64 %d3, [%d0], 0;\nand.b64 %d2, %d3, 0;\nadd.u64 %d2, %d2, %d0;\nld.global.u32 %r4, [%d2+64];";
+const GUARDS: &str = "atom.global.add.u32 %r4, [%d0], 0;\n@%p0 st.global.v2.u32 [%d0], {%r4, %r4};";
 const AGAIN: &str = "mov.u32 %r4, 1;\natom.global.add.u32 %r4, [%d0], %r4;";
 
 #[test]
@@ -70,9 +71,15 @@ fn atomics_whose_results_nobody_reads_count() {
 
 #[test]
 fn atomics_that_tell_ctas_of_one_another_are_followed() {
-    for body in [TICKET, RELEASES, AGAIN, POINTS] {
+    let tries_of_few = |body| {
+        let (program, sanitizer) = (Program { ctas: 16, ..Program::new(body) }, sanitizer());
+        program.launch(&sanitizer, 4, &sanitizer.now()).0
+    };
+    for body in [TICKET, RELEASES, AGAIN, POINTS, GUARDS] {
         assert_eq!(check(body, false, &[4]).reports, [""; 0], "{body}");
+        assert_eq!(tries_of_few(body), [1], "{body}");
     }
+    assert_eq!(tries_of_few(COUNTS), [4]);
     assert!(check(NARROW, false, &[4, 1]).reports[0].starts_with("race: "));
 }
 

@@ -5,7 +5,7 @@ use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, LoadedM
 use sanitizer::{Moment, Report, Sanitizer, Shape, Suppressions};
 use std::sync::Arc;
 
-/// Kernels with a pointer. CTAs have 64 threads, thread `i` of the grid has word `i`.
+/// Kernels with a pointer. There are 64 CTAs of 64 threads, thread `i` of the grid has word `i`.
 fn text(body: &str) -> String {
     format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.shared .align 4 .b8 tile[256];\n\
@@ -17,45 +17,51 @@ fn text(body: &str) -> String {
     )
 }
 
-pub const WORDS: usize = 64 * 64;
-pub const BYTES: u64 = 4 * WORDS as u64;
+pub(crate) const WORDS: usize = 64 * 64;
+pub(crate) const BYTES: u64 = 4 * WORDS as u64;
 
-pub struct Program {
-    pub device: Arc<Device>,
-    pub module: LoadedModule,
-    pub buffer: u64,
+pub(crate) struct Program {
+    pub(crate) device: Arc<Device>,
+    pub(crate) module: LoadedModule,
+    pub(crate) buffer: u64,
+    pub(crate) ctas: u32,
 }
 
 /// What has come of a launch: host threads of each try, reports, words that are others than before.
 #[derive(Debug, PartialEq)]
-pub struct Outcome {
-    pub tries: Vec<usize>,
-    pub reports: Vec<String>,
-    pub changed: Vec<(usize, u32)>,
+pub(crate) struct Outcome {
+    pub(crate) tries: Vec<usize>,
+    pub(crate) reports: Vec<String>,
+    pub(crate) changed: Vec<(usize, u32)>,
 }
 
 impl Program {
-    pub fn new(body: &str) -> Self {
+    pub(crate) fn new(body: &str) -> Self {
         let source = ptx::source::Source::new("k.ptx", text(body));
         let (module, _) = ptx::compile(&source).into_result().expect("it compiles");
         let options = DeviceOptions { memory_limit: Some(1 << 20), ..DeviceOptions::default() };
         let device = Device::new(Profile::default(), options).expect("a device");
         let module = device.load(module).expect("it loads");
         let buffer = device.memory().allocate(BYTES).expect("memory");
-        let program = Self { device, module, buffer };
+        let program = Self { device, module, buffer, ctas: 64 };
         program.reset();
         program
     }
 
     /// Words are their numbers again.
-    pub fn reset(&self) {
+    pub(crate) fn reset(&self) {
         let words = (0..WORDS as u32).flat_map(u32::to_le_bytes).collect::<Vec<_>>();
         self.device.memory().write(self.buffer, &words).expect("it is there");
     }
 
     /// Launches after a moment, on so many host threads if that can be; how many they were in each try, and what comes after.
-    pub fn launch(&self, sanitizer: &Sanitizer, threads: usize, after: &Moment) -> (Vec<usize>, Moment) {
-        let (grid, block, cluster) = ([64, 1, 1], [64, 1, 1], [1; 3]);
+    pub(crate) fn launch(
+        &self,
+        sanitizer: &Sanitizer,
+        threads: usize,
+        after: &Moment,
+    ) -> (Vec<usize>, Moment) {
+        let (grid, block, cluster) = ([self.ctas, 1, 1], [64, 1, 1], [1; 3]);
         let shape = Shape { kernel: "k", grid, block, cluster };
         let watch = sanitizer.begin_after(self.module.shared_module(), shape, after);
         let launch = Launch {
@@ -93,7 +99,7 @@ impl Program {
         told
     }
 
-    pub fn outcome(&self, sanitizer: &Sanitizer, tries: Vec<usize>) -> Outcome {
+    pub(crate) fn outcome(&self, sanitizer: &Sanitizer, tries: Vec<usize>) -> Outcome {
         let mut memory = vec![0; BYTES as usize];
         self.device.memory().read(self.buffer, &mut memory).expect("it is there");
         let reports = sanitizer.reports().iter().map(|report| self.told(report)).collect();
@@ -103,7 +109,7 @@ impl Program {
     }
 }
 
-pub fn sanitizer() -> Sanitizer {
+pub(crate) fn sanitizer() -> Sanitizer {
     Sanitizer::new("all".parse().expect("all checks"), Suppressions::default())
 }
 
@@ -118,7 +124,7 @@ fn run(body: &str, threads: usize, fresh: bool) -> Outcome {
 }
 
 /// Whether a kernel leaves what it leaves on one host thread, is judged alike, and is run so often.
-pub fn check(body: &str, fresh: bool, tries: &[usize]) -> Outcome {
+pub(crate) fn check(body: &str, fresh: bool, tries: &[usize]) -> Outcome {
     let (spread, alone) = (run(body, 4, fresh), run(body, 1, fresh));
     assert_eq!(alone.tries, [1]);
     assert!(spread.changed == alone.changed, "{:?}", spread.changed.len());
