@@ -203,10 +203,10 @@ impl Sanitizer {
         Watch { sanitizer: self, launch, module, whole: None, looks }
     }
 
-    /// Whether a launch on a device that begins after a moment may [run on several host threads](Watch::spread), as things are.
+    /// Whether a launch on a device that begins after a moment may [run on so many host threads](Watch::spread), as things are.
     pub fn spreads(
         &self,
-        device: &Device,
+        (device, threads): (&Device, usize),
         module: &Arc<Checked<Module>>,
         shape: Shape<'_>,
         after: &Moment,
@@ -216,7 +216,7 @@ impl Sanitizer {
         let ctas = shape.grid.iter().fold(1, |all: u32, extent| all.saturating_mul(*extent));
         spread::has_room(device)
             && of_run.is_all_known_to(&after.of_run)
-            && of_run.spreads(number, shape.kernel, (ctas, shape.cluster)).is_some()
+            && of_run.spreads((number, shape.kernel), (ctas, shape.cluster), threads).is_some()
     }
 
     /// Now: after everything that has happened so far.

@@ -43,6 +43,10 @@ impl Look {
         })
     }
 
+    pub(crate) fn address(&self) -> u64 {
+        self.at.1
+    }
+
     fn number(&self) -> usize {
         let [x, y, z] = self.block;
         let parts = [self.place.1, self.warp, self.at.1 as u32 / 4, x, y, z];

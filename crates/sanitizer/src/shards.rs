@@ -8,15 +8,15 @@
 //! A shard carries time from one to the other: who takes it goes on from the latest time of those who had it before. So
 //! times of what is remembered of a location rise in the order in which that has happened, as they do where one host thread judges everything.
 //!
-//! Who only waits for a location to change does not take its shard: as long as nobody may have changed anything there
-//! (the shard's *version*), such a look says nothing new. Who is about to change something lets those that look there just now make their loads first.
+//! Who only waits for a location to change does not take its shard: as long as nobody may have changed the word
+//! (its *version*), such a look says nothing new. Who is about to change something lets those that look there just now make their loads first.
 
 use crate::clock::Time;
 use crate::detector::Detector;
 use crate::global::{Global, PAGE, ROWS};
 use crate::reused::Reused;
-use crate::row::ROW;
-use crate::shadow::Extras;
+use crate::row::{CELLS, ROW};
+use crate::shadow::{Extras, GRANULE};
 use machine::memory::SHARED_WINDOW;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -105,13 +105,44 @@ struct Place {
     held: Mutex<Held>,
     /// Whether it seems to be taken, for those who wait.
     taken: AtomicBool,
-    /// How often somebody has come who may have changed something.
-    version: AtomicU64,
+    /// How often somebody has come who may have changed a word, by the last digits of its number, or any of them.
+    versions: [AtomicU64; CELLS],
+    of_all: AtomicU64,
     /// Those that look there just now.
     looking: AtomicU32,
 }
 
+/// Words of a shard that are changed, by the last digits of their numbers. More than a few are all.
+const FEW: u32 = 4;
+
+/// The words of a shard that bytes from an address on are in, as these are told apart there.
+#[inline(always)]
+pub(crate) fn words_of(inside: u64, bytes: u32) -> u16 {
+    let (first, last) = (inside / GRANULE, (inside + u64::from(bytes.max(1)) - 1) / GRANULE);
+    let all = (1_u64 << (last - first + 1).min(CELLS as u64)) - 1;
+    (all as u16).rotate_left((first % CELLS as u64) as u32)
+}
+
 impl Place {
+    /// Some words are about to be changed.
+    fn change(&self, words: u16) {
+        if words.count_ones() > FEW {
+            self.of_all.fetch_add(1, Ordering::SeqCst);
+            return;
+        }
+        for (_, version) in (0..).zip(&self.versions).filter(|(at, _)| words >> at & 1 != 0) {
+            version.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// A number that grows when one of some words may be changed.
+    fn version(&self, words: u16) -> u64 {
+        let some = (0..).zip(&self.versions).filter(|(at, _)| words >> at & 1 != 0);
+        some.fold(self.of_all.load(Ordering::SeqCst), |all, (_, version)| {
+            all + version.load(Ordering::SeqCst)
+        })
+    }
+
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -148,8 +179,8 @@ impl Shards {
         Self { places: std::array::from_fn(|_| Place::default()), make: Box::new(make) }
     }
 
-    /// Takes one once nobody else has it, and may then change what is in the memory there if that is told.
-    pub(crate) fn take(&self, number: usize, changes: bool) -> Box<Shard> {
+    /// Takes one once nobody else has it, and may then change these words of the memory there.
+    pub(crate) fn take(&self, number: usize, changed: u16) -> Box<Shard> {
         let place = &self.places[number];
         let shard = wait_until(|| {
             if place.taken.load(Ordering::Relaxed) {
@@ -163,9 +194,9 @@ impl Shards {
             }
         });
         place.taken.store(true, Ordering::Relaxed);
-        if changes {
+        if changed != 0 {
             // Who looks from now on sees that; who does so already has seen nothing of it.
-            place.version.fetch_add(1, Ordering::SeqCst);
+            place.change(changed);
             wait_until(|| (place.looking.load(Ordering::SeqCst) == 0).then_some(()));
         }
         shard
@@ -177,11 +208,11 @@ impl Shards {
         place.taken.store(false, Ordering::Relaxed);
     }
 
-    /// Begins a look at the memory of one, if that says nothing new in what is there; nothing changes there until it [has ended](Self::end_look).
-    pub(crate) fn look(&self, number: usize, says_nothing: impl FnOnce(u64) -> bool) -> bool {
+    /// Begins a look at words of one, if that says nothing new of such a version; nothing changes there until it [has ended](Self::end_look).
+    pub(crate) fn look(&self, number: usize, words: u16, says_nothing: impl FnOnce(u64) -> bool) -> bool {
         let place = &self.places[number];
         place.looking.fetch_add(1, Ordering::SeqCst);
-        let in_vain = says_nothing(place.version.load(Ordering::SeqCst));
+        let in_vain = says_nothing(place.version(words));
         if !in_vain {
             self.end_look(number);
         }
@@ -223,6 +254,13 @@ mod tests {
     }
 
     #[test]
+    fn words_are_told_apart_by_their_last_digits() {
+        let words = [(0, 4), (4, 8), (60, 4), (62, 4), (124, 8), (64, 16), (0, 64), (3, 200)];
+        let of = words.map(|(at, bytes)| words_of(at, bytes));
+        assert_eq!(of, [1, 0b110, 1 << 15, 1 << 15 | 1, 1 << 15 | 1, 0xf, !0, !0]);
+    }
+
+    #[test]
     fn rows_that_nobody_has_written_are_found_in_shards() {
         // The second row of each piece whose page has an odd number.
         let of_page = |page: u64| if page % 2 == 1 { 0x2222_2222_2222_2222 } else { 0 };
@@ -235,10 +273,10 @@ mod tests {
     #[test]
     fn nobody_changes_what_others_look_at() {
         let (shards, looks) = (Shards::new(Shard::default), AtomicBool::new(true));
-        assert!(shards.look(3, |version| version == 0));
+        assert!(shards.look(3, 0b110, |version| version == 0));
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let shard = shards.take(3, true);
+                let shard = shards.take(3, 0b10);
                 assert!(!looks.load(Ordering::SeqCst));
                 shards.give_back(3, shard);
             });
@@ -246,7 +284,14 @@ mod tests {
             looks.store(false, Ordering::SeqCst);
             shards.end_look(3);
         });
-        assert!(!shards.look(3, |version| version == 0) && shards.look(3, |version| version == 1));
+        // Others are told of the words that have changed.
+        assert!(
+            !shards.look(3, 0b110, |version| version == 0) && shards.look(3, 0b110, |version| version == 1)
+        );
+        assert!(shards.look(3, 0b100, |version| version == 0));
+        (0..2).for_each(|_| shards.end_look(3));
+        shards.give_back(3, shards.take(3, !0));
+        assert!(shards.look(3, 0b100, |version| version == 1));
         assert_eq!(shards.into_all().len(), 1);
     }
 }

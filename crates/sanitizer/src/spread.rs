@@ -57,8 +57,9 @@ fn parts(device: &Device, threads: usize) -> usize {
     threads.min(usize::try_from(most).unwrap_or(usize::MAX))
 }
 
-/// CTAs of a launch that talk, at least: where there are fewer, one host thread is fast enough.
+/// CTAs of a launch that talk, at least, and host threads for them: where there are fewer, one that runs the kernel and one that judges are fast enough.
 const TALKING: u32 = 32;
+const LISTENING: usize = 4;
 
 /// Saved pages stand in so many lists, so that host threads seldom wait for one another.
 const LISTS: usize = 16;
@@ -141,13 +142,13 @@ impl std::fmt::Debug for Spread<'_> {
 }
 
 impl Detector {
-    /// How CTAs work of launches of a kernel of a module if these can be spread, of so many CTAs, clusters of which have such a shape, by who
-    /// knows everything so far.
+    /// How CTAs work of launches of a kernel of a module if so many host threads can have these, of so many CTAs, clusters of which have such a
+    /// shape, by who knows everything so far.
     pub(crate) fn spreads(
         &mut self,
-        module: u32,
-        name: &str,
+        (module, name): (u32, &str),
         (ctas, cluster): (u32, [u32; 3]),
+        threads: usize,
     ) -> Option<Manner> {
         let simple = self.locks.is_none() && self.forgives == 0;
         if !simple || self.registers_change || !self.pooled.is_empty() || cluster != [1; 3] {
@@ -155,11 +156,11 @@ impl Detector {
         }
         let manner = self.manner(module, name);
         let least = match manner {
-            Manner::Apart => 2,
-            Manner::Talking => TALKING,
+            Manner::Apart => (2, 2),
+            Manner::Talking => (TALKING, LISTENING),
             Manner::InOrder => return None,
         };
-        (ctas >= least).then_some(manner)
+        (ctas >= least.0 && threads >= least.1).then_some(manner)
     }
 
     fn manner(&mut self, module: u32, name: &str) -> Manner {
@@ -176,16 +177,16 @@ impl Detector {
     }
 
     /// The same of a launch that has begun.
-    fn may_be_spread(&mut self, launch: usize) -> Option<Manner> {
+    fn may_be_spread(&mut self, launch: usize, threads: usize) -> Option<Manner> {
         let of = &self.launches[launch];
         let knows_all = of.knowledge.generic.everyone() >= of.began.saturating_sub(1);
         let (module, ctas, cluster, name) = (of.module, of.ctas(), of.cluster, of.kernel.clone());
-        if of.early || !knows_all { None } else { self.spreads(module, &name, (ctas, cluster)) }
+        if of.early || !knows_all { None } else { self.spreads((module, &name), (ctas, cluster), threads) }
     }
 
     /// What parts of a launch begin with, if it may be spread.
-    fn begin_parts(&mut self, launch: usize) -> Option<Begin> {
-        self.may_be_spread(launch).map(|manner| Begin {
+    fn begin_parts(&mut self, launch: usize, threads: usize) -> Option<Begin> {
+        self.may_be_spread(launch, threads).map(|manner| Begin {
             manner,
             checks: Checks { litmus: false, ..self.checks },
             sites: Arc::clone(&self.sites),
@@ -220,10 +221,10 @@ impl Watch<'_> {
     /// Who observes the launch on several host threads, if that is possible.
     pub fn spread<'w>(&'w self, device: &'w Device, threads: usize) -> Option<Spread<'w>> {
         static SPREADS: AtomicU64 = AtomicU64::new(1);
-        if threads <= 1 || !has_room(device) || self.whole.is_some() {
+        if !has_room(device) || self.whole.is_some() {
             return None;
         }
-        let begin = self.sanitizer.detectors().of_run.begin_parts(self.launch)?;
+        let begin = self.sanitizer.detectors().of_run.begin_parts(self.launch, threads)?;
         let shards = (begin.manner == Manner::Talking).then(|| self.shards(begin.unwritten));
         let parts = if shards.is_some() { threads } else { parts(device, threads) };
         Some(Spread {
@@ -533,7 +534,7 @@ impl Observer for Spread<'_> {
                 self.look_for_finds(&part.detector);
             }),
             _ => self.with_part(|part| {
-                part.talk.happens();
+                part.talk.happens(happening);
                 part.detector.happening(0, happening);
             }),
         }

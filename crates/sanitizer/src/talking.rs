@@ -6,13 +6,14 @@
 use crate::detector::Detector;
 use crate::looks::Looks;
 use crate::runs::each_lane;
-use crate::shards::{Shard, Shards, inside, shard_of};
+use crate::shards::{Shard, Shards, inside, shard_of, words_of};
 use crate::site::{Action, Site};
 use crate::state::Swap;
 use machine::fault::Access;
 use machine::lanes::{EMPTY, Mask, Plane};
 use machine::memory::SpaceKind;
-use machine::observe::{Issue, Lanes, PackAccess, PackAddresses};
+use machine::observe::{Happening, Issue, Lanes, PackAccess, PackAddresses};
+use rustc_hash::FxHashMap;
 
 /// Where lanes of a pack access memory.
 struct Places {
@@ -59,6 +60,16 @@ impl Places {
         inside
     }
 
+    /// The words of a shard that lanes access.
+    fn words_in(&self, shard: usize, masks: &[u32], bytes: u32) -> u16 {
+        if let Some(address) = self.uniform {
+            return words_of(address, bytes);
+        }
+        let lanes = masks.iter().zip(&self.planes).flat_map(|(&mask, plane)| each_lane(&plane.0, mask));
+        let here = lanes.filter(|(_, at)| shard_of(*at) == Some(shard));
+        here.fold(0, |all, (_, at)| all | words_of(at, bytes))
+    }
+
     fn addresses(&self) -> PackAddresses<'_> {
         self.uniform.map_or(PackAddresses::Wide(&self.planes, 0), PackAddresses::Uniform)
     }
@@ -68,8 +79,8 @@ impl Places {
 pub(crate) struct Talk {
     places: Places,
     looks: Option<Looks>,
-    /// How much was told here besides looks.
-    others: u64,
+    /// How much was told besides looks, of CTAs by their numbers.
+    others: FxHashMap<[u32; 3], u64>,
     /// Shards of the strong operation that is under way, and that at whose memory a look does.
     held: Vec<(usize, Box<Shard>)>,
     looking: Option<usize>,
@@ -78,7 +89,7 @@ pub(crate) struct Talk {
 impl Talk {
     pub(crate) fn new(looks: Option<Looks>) -> Self {
         let places = Places { planes: Vec::new(), uniform: None, shards: 0, elsewhere: false };
-        Self { places, looks, others: 1, held: Vec::new(), looking: None }
+        Self { places, looks, others: FxHashMap::default(), held: Vec::new(), looking: None }
     }
 
     /// The warps of a pack execute an instruction.
@@ -94,17 +105,23 @@ impl Talk {
         match looks.as_ref().and_then(|looks| Some((looks, looks.look(issue)?))) {
             Some((looks, look)) => {
                 let shard = places.shards.trailing_zeros() as usize;
-                if shards.look(shard, |version| looks.repeats(look, version + *others)) {
+                let told = *others.entry(issue.block).or_insert(1);
+                let repeats = |version| looks.repeats(look, version + told);
+                if shards.look(shard, words_of(inside(look.address()), access.bytes), repeats) {
                     *looking = Some(shard);
                     return;
                 }
             }
-            None => *others += 1,
+            None => *others.entry(issue.block).or_insert(1) += 1,
         }
         let site = *detector.site_of(0, issue);
         let changes = access.access != Access::Load;
+        let take = |number| {
+            let changed = if changes { places.words_in(number, issue.masks, access.bytes) } else { 0 };
+            shards.take(number, changed)
+        };
         if is_held(&site) {
-            held.extend(each_of(places.shards).map(|number| (number, shards.take(number, changes))));
+            held.extend(each_of(places.shards).map(|number| (number, take(number))));
         }
         // That is decided when it is executed.
         let whole = site.action == Action::CompareAndSwap;
@@ -125,7 +142,7 @@ impl Talk {
             match held.get_mut(at) {
                 Some((_, shard)) => shard.lend(detector, |detector| told(detector, masks)),
                 None => {
-                    let mut shard = shards.take(number, changes);
+                    let mut shard = take(number);
                     shard.lend(detector, |detector| told(detector, masks));
                     shards.give_back(number, shard);
                 }
@@ -135,7 +152,7 @@ impl Talk {
 
     /// The same of one that is no business of others.
     fn tell(&mut self, detector: &mut Detector, issue: &Issue<'_>) {
-        self.others += 1;
+        self.happens_to(issue.block);
         detector.issue(0, issue);
     }
 
@@ -157,9 +174,21 @@ impl Talk {
         }
     }
 
-    /// What is not one instruction's.
-    pub(crate) fn happens(&mut self) {
-        self.others += 1;
+    /// Something happens to threads of a CTA, or to whom is not told.
+    pub(crate) fn happens(&mut self, happening: &Happening<'_>) {
+        match happening {
+            Happening::WarpBarrier(Lanes { block, .. })
+            | Happening::BarrierArrived { lanes: Lanes { block, .. }, .. }
+            | Happening::BarrierCompleted { block, .. }
+            | Happening::BarrierPassed { block, .. }
+            | Happening::Exited(Lanes { block, .. })
+            | Happening::BlockDone { block } => self.happens_to(*block),
+            _ => self.others.values_mut().for_each(|others| *others += 1),
+        }
+    }
+
+    fn happens_to(&mut self, block: [u32; 3]) {
+        *self.others.entry(block).or_insert(1) += 1;
     }
 
     /// An instruction that this part was told of has been executed.
