@@ -219,6 +219,16 @@ impl Shards {
         in_vain
     }
 
+    /// The same of one that has been taken, before that is given back.
+    pub(crate) fn begin_look(&self, number: usize) {
+        self.places[number].looking.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// A number that grows when some words are changed.
+    pub(crate) fn version(&self, number: usize, words: u16) -> u64 {
+        self.places[number].version(words)
+    }
+
     pub(crate) fn end_look(&self, number: usize) {
         self.places[number].looking.fetch_sub(1, Ordering::SeqCst);
     }

@@ -533,9 +533,12 @@ impl Observer for Spread<'_> {
                 part.talk.swapped(&mut part.detector, lanes);
                 self.look_for_finds(&part.detector);
             }),
-            _ => self.with_part(|part| {
-                part.talk.happens(happening);
-                part.detector.happening(0, happening);
+            _ => self.with_part(|Part { detector, talk, .. }| {
+                if let Some(shards) = &self.shards {
+                    talk.happens(detector, shards, happening);
+                    self.look_for_finds(detector);
+                }
+                detector.happening(0, happening);
             }),
         }
     }

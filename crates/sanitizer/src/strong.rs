@@ -247,7 +247,15 @@ impl Checker<'_> {
                 }
                 None => {
                     let (writer, released) = (by.home, Released::nothing());
-                    *location = Some(Location { writer, scope, bytes, thread, time, released });
+                    *location = Some(Location {
+                        writer,
+                        scope,
+                        bytes,
+                        thread,
+                        time,
+                        released,
+                        first: (thread, time),
+                    });
                 }
             }
         }
