@@ -89,27 +89,21 @@ impl Shard {
     }
 }
 
-/// Whether a shard is there. It is made when it is first taken.
-#[derive(Default)]
-enum Held {
-    #[default]
-    Unmade,
-    Free(Box<Shard>),
-    Taken,
-}
-
-/// Where a shard is. No other one is on its lines of the host's cache.
+/// What host threads write to at the same time, each on lines of the host's cache of its own.
 #[derive(Default)]
 #[repr(align(128))]
+struct Apart<T>(T);
+
+/// Where a shard is.
+#[derive(Default)]
 struct Place {
-    held: Mutex<Held>,
-    /// Whether it seems to be taken, for those who wait.
-    taken: AtomicBool,
+    /// Whether somebody has it, who alone then asks for what is here: made when it is first taken.
+    taken: Apart<AtomicBool>,
+    shard: Mutex<Option<Box<Shard>>>,
     /// How often somebody has come who may have changed a word, by the last digits of its number, or any of them.
-    versions: [AtomicU64; CELLS],
-    of_all: AtomicU64,
+    versions: Apart<([AtomicU64; CELLS], AtomicU64)>,
     /// Those that look there just now.
-    looking: AtomicU32,
+    looking: Apart<AtomicU32>,
 }
 
 /// Words of a shard that are changed, by the last digits of their numbers. More than a few are all.
@@ -126,25 +120,25 @@ pub(crate) fn words_of(inside: u64, bytes: u32) -> u16 {
 impl Place {
     /// Some words are about to be changed.
     fn change(&self, words: u16) {
+        let Apart((versions, of_all)) = &self.versions;
         if words.count_ones() > FEW {
-            self.of_all.fetch_add(1, Ordering::SeqCst);
+            of_all.fetch_add(1, Ordering::SeqCst);
             return;
         }
-        for (_, version) in (0..).zip(&self.versions).filter(|(at, _)| words >> at & 1 != 0) {
+        for (_, version) in (0..).zip(versions).filter(|(at, _)| words >> at & 1 != 0) {
             version.fetch_add(1, Ordering::SeqCst);
         }
     }
 
     /// A number that grows when one of some words may be changed.
     fn version(&self, words: u16) -> u64 {
-        let some = (0..).zip(&self.versions).filter(|(at, _)| words >> at & 1 != 0);
-        some.fold(self.of_all.load(Ordering::SeqCst), |all, (_, version)| {
-            all + version.load(Ordering::SeqCst)
-        })
+        let Apart((versions, of_all)) = &self.versions;
+        let some = (0..).zip(versions).filter(|(at, _)| words >> at & 1 != 0);
+        some.fold(of_all.load(Ordering::SeqCst), |all, (_, version)| all + version.load(Ordering::SeqCst))
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn shard(&self) -> MutexGuard<'_, Option<Box<Shard>>> {
+        self.shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -154,21 +148,20 @@ pub(crate) struct Shards {
     make: Box<dyn Fn() -> Shard + Send + Sync>,
 }
 
-/// Times that a host thread asks for something before it lets others run.
-const ASKS: u32 = 200;
+/// Pauses of a host thread before it asks for something again, twice as many each time, at most; and times that it asks before it lets others run.
+const PAUSES: u32 = 32;
+const ASKS: u32 = 100;
 
-/// Waits until something is so.
+/// Waits as long as something is so. Who waits seldom asks, so that those who have what is waited for are not kept from it.
 #[inline(always)]
-fn wait_until<T>(mut is_so: impl FnMut() -> Option<T>) -> T {
-    let mut asked = 0;
-    loop {
-        if let Some(result) = is_so() {
-            return result;
-        }
+fn wait_while(is_so: impl Fn() -> bool) {
+    let (mut pauses, mut asked) = (1, 0);
+    while is_so() {
+        (0..pauses).for_each(|_| std::hint::spin_loop());
+        pauses = PAUSES.min(2 * pauses);
         asked += 1;
-        match asked % ASKS {
-            0 => std::thread::yield_now(),
-            _ => std::hint::spin_loop(),
+        if asked > ASKS {
+            std::thread::yield_now();
         }
     }
 }
@@ -182,36 +175,28 @@ impl Shards {
     /// Takes one once nobody else has it, and may then change these words of the memory there.
     pub(crate) fn take(&self, number: usize, changed: u16) -> Box<Shard> {
         let place = &self.places[number];
-        let shard = wait_until(|| {
-            if place.taken.load(Ordering::Relaxed) {
-                return None;
-            }
-            let mut held = place.held();
-            match std::mem::replace(&mut *held, Held::Taken) {
-                Held::Taken => None,
-                Held::Free(shard) => Some(shard),
-                Held::Unmade => Some(Box::new((self.make)())),
-            }
-        });
-        place.taken.store(true, Ordering::Relaxed);
+        while place.taken.0.swap(true, Ordering::Acquire) {
+            wait_while(|| place.taken.0.load(Ordering::Relaxed));
+        }
+        let shard = place.shard().take().unwrap_or_else(|| Box::new((self.make)()));
         if changed != 0 {
             // Who looks from now on sees that; who does so already has seen nothing of it.
             place.change(changed);
-            wait_until(|| (place.looking.load(Ordering::SeqCst) == 0).then_some(()));
+            wait_while(|| place.looking.0.load(Ordering::SeqCst) != 0);
         }
         shard
     }
 
     pub(crate) fn give_back(&self, number: usize, shard: Box<Shard>) {
         let place = &self.places[number];
-        *place.held() = Held::Free(shard);
-        place.taken.store(false, Ordering::Relaxed);
+        *place.shard() = Some(shard);
+        place.taken.0.store(false, Ordering::Release);
     }
 
     /// Begins a look at words of one, if that says nothing new of such a version; nothing changes there until it [has ended](Self::end_look).
     pub(crate) fn look(&self, number: usize, words: u16, says_nothing: impl FnOnce(u64) -> bool) -> bool {
         let place = &self.places[number];
-        place.looking.fetch_add(1, Ordering::SeqCst);
+        place.looking.0.fetch_add(1, Ordering::SeqCst);
         let in_vain = says_nothing(place.version(words));
         if !in_vain {
             self.end_look(number);
@@ -221,7 +206,7 @@ impl Shards {
 
     /// The same of one that has been taken, before that is given back.
     pub(crate) fn begin_look(&self, number: usize) {
-        self.places[number].looking.fetch_add(1, Ordering::SeqCst);
+        self.places[number].looking.0.fetch_add(1, Ordering::SeqCst);
     }
 
     /// A number that grows when some words are changed.
@@ -230,16 +215,13 @@ impl Shards {
     }
 
     pub(crate) fn end_look(&self, number: usize) {
-        self.places[number].looking.fetch_sub(1, Ordering::SeqCst);
+        self.places[number].looking.0.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// All that were made, once nobody has any.
     pub(crate) fn into_all(self) -> Vec<Shard> {
-        let shard = |place: Place| match place.held.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Held::Free(shard) => Some(*shard),
-            Held::Unmade | Held::Taken => None,
-        };
-        self.places.into_iter().filter_map(shard).collect()
+        let shard = |place: Place| place.shard.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.places.into_iter().filter_map(shard).map(|shard| *shard).collect()
     }
 }
 
