@@ -108,9 +108,14 @@ pub(crate) struct Talk {
 #[derive(Default)]
 struct Rest {
     looks: Vec<(Look, usize, u16, u64)>,
+    /// Whose turn it is, and how many looks it has had.
+    turn: Option<([u32; 3], u32)>,
     /// How often all have looked in vain.
     times: u32,
 }
+
+/// Looks of a CTA side by side that may be of one turn.
+const OF_A_TURN: u32 = 32;
 
 /// How long a host thread rests until something changes that it looks at, at most, and then until more may have; the longer the
 /// oftener, and that so many times.
@@ -119,8 +124,16 @@ const MORE: Duration = Duration::from_micros(1);
 const DOUBLED: u32 = 5;
 
 impl Rest {
-    /// A look is about to be made. If it is made again, all CTAs have had their turns since.
+    /// A look is about to be made. If it was made in an earlier turn, all CTAs have had turns since.
     fn before(&mut self, shards: &Shards, look: Look, (number, words): (usize, u16)) {
+        let looks = match self.turn {
+            Some((block, looks)) if block == look.block && looks < OF_A_TURN => looks + 1,
+            _ => 0,
+        };
+        self.turn = Some((look.block, looks));
+        if looks > 0 {
+            return;
+        }
         if self.looks.iter().any(|(known, ..)| *known == look) {
             let start = Instant::now();
             let changes = |(_, number, words, version): &(Look, usize, u16, u64)| {
