@@ -64,6 +64,8 @@ pub(crate) struct Detector {
     settled: usize,
     /// Of kernels, by module and name, how their CTAs work if their launches are [spread](crate::spread).
     pub(crate) manners: FxHashMap<u32, FxHashMap<String, Manner>>,
+    /// Whether launches whose CTAs talk are spread, too.
+    pub(crate) shares: bool,
     /// Of a part of a launch that has a shadow in common with others, which is not asked what it finds: whether that is anything.
     pub(crate) finds: Option<bool>,
 }

@@ -164,6 +164,14 @@ impl Sanitizer {
         self
     }
 
+    /// The same that has launches whose CTAs wait for one another run on several host threads as well, which share what they know
+    /// of memory: see [`shards`]. Mostly that takes longer than one that runs the kernel and one that judges.
+    #[must_use]
+    pub fn sharing(self) -> Self {
+        self.detectors().of_run.shares = true;
+        self
+    }
+
     /// The same for who may change registers while kernels run, as debuggers do.
     pub fn where_registers_change(self) -> Self {
         self.detectors().of_run.registers_change = true;

@@ -157,8 +157,8 @@ impl Detector {
         let manner = self.manner(module, name);
         let least = match manner {
             Manner::Apart => (2, 2),
-            Manner::Talking => (TALKING, LISTENING),
-            Manner::InOrder => return None,
+            Manner::Talking if self.shares => (TALKING, LISTENING),
+            Manner::Talking | Manner::InOrder => return None,
         };
         (ctas >= least.0 && threads >= least.1).then_some(manner)
     }

@@ -5,7 +5,7 @@ mod programs;
 
 use machine::fault::Access;
 use programs::{BYTES, Program, check, sanitizer};
-use sanitizer::Moment;
+use sanitizer::{Moment, Sanitizer, Suppressions};
 
 /// Tries of each kernel: host threads come in another order each time.
 const TRIES: usize = 4;
@@ -57,6 +57,14 @@ fn lock([take, give]: [&str; 2]) -> String {
 
 const TAKE: &str = "atom.cas.acquire.gpu.global.b32 %r3, [%d0], 0, 1;";
 const GIVE: &str = "atom.exch.release.gpu.global.b32 %r5, [%d0], 0;";
+
+#[test]
+fn who_does_not_share_has_one_host_thread() {
+    let program = Program::new(&meeting([COUNT, WAIT]));
+    let sanitizer = Sanitizer::new("all".parse().expect("all checks"), Suppressions::default());
+    assert_eq!(program.launch(&sanitizer, 4, &sanitizer.now()).0, [1]);
+    assert_eq!(sanitizer.reports().len(), 0);
+}
 
 #[test]
 fn what_is_clean_runs_once_on_several_host_threads() {

@@ -110,7 +110,7 @@ impl Program {
 }
 
 pub(crate) fn sanitizer() -> Sanitizer {
-    Sanitizer::new("all".parse().expect("all checks"), Suppressions::default())
+    Sanitizer::new("all".parse().expect("all checks"), Suppressions::default()).sharing()
 }
 
 /// Runs a kernel once, whose memory nobody has written if it is to be fresh.
