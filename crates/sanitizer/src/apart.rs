@@ -18,6 +18,9 @@ use std::cell::LazyCell;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
     Apart,
+    /// They talk by strong loads and stores alone.
+    Signalling,
+    /// By atomics as well.
     Talking,
     /// In a way that is followed in one order of everything alone.
     InOrder,
@@ -25,22 +28,22 @@ pub(crate) enum Manner {
 
 /// How those of a kernel do; its module has a number. If it calls anything, that may be every function of the module.
 pub(crate) fn manner_of(sites: &Sites, (number, module): (u32, &Module), kernel: FuncId) -> Manner {
-    let stays = |function: FuncId, talks: bool| {
+    let stays = |function: FuncId, manner: Manner| {
         let Some(body) = &module.functions[function.index()].body else { return false };
         let results = LazyCell::new(|| Results::new(module, function));
         (0..).zip(&body.instructions).all(|(at, instruction)| {
             let site = sites.get(sites.id(number, function, at));
             let followed = match site.action {
                 Action::None | Action::Access(_) | Action::CompareAndSwap | Action::Rows { .. } => true,
-                Action::Fence => talks,
+                Action::Fence => manner != Manner::Apart,
                 _ => false,
             };
             let counts =
                 || site.counts() && results.as_ref().is_some_and(|results| results.are_unread(instruction));
-            let outside = if talks {
-                Outside::Everything
-            } else {
-                Outside::Weak { strong: site.strong, counts: &counts }
+            let outside = match manner {
+                Manner::Apart => Outside::Weak { strong: site.strong, counts: &counts },
+                Manner::Signalling => Outside::LoadsAndStores,
+                Manner::Talking | Manner::InOrder => Outside::Everything,
             };
             followed && stays_inside(module, instruction, outside)
         })
@@ -50,16 +53,12 @@ pub(crate) fn manner_of(sites: &Sites, (number, module): (u32, &Module), kernel:
         effects.is_none_or(|effects| effects.flow == Flow::Call)
     };
     let calls = module.functions[kernel.index()].body.iter().flat_map(|body| &body.instructions).any(calls);
-    let all = |talks: bool| {
+    let all = |manner: &Manner| {
         let mut others = (0..).map(FuncId).zip(&module.functions);
-        let stay = |(at, other): (FuncId, &Function)| other.kind == FunctionKind::Entry || stays(at, talks);
-        stays(kernel, talks) && (!calls || others.all(stay))
+        let stay = |(at, other): (FuncId, &Function)| other.kind == FunctionKind::Entry || stays(at, *manner);
+        stays(kernel, *manner) && (!calls || others.all(stay))
     };
-    match (all(false), all(true)) {
-        (true, _) => Manner::Apart,
-        (false, true) => Manner::Talking,
-        (false, false) => Manner::InOrder,
-    }
+    [Manner::Apart, Manner::Signalling, Manner::Talking].into_iter().find(all).unwrap_or(Manner::InOrder)
 }
 
 impl Site {
@@ -155,6 +154,7 @@ enum Outside<'a> {
         strong: bool,
         counts: &'a dyn Fn() -> bool,
     },
+    LoadsAndStores,
     Everything,
 }
 
@@ -186,7 +186,8 @@ fn stays_inside(module: &Module, instruction: &Instruction, outside: Outside<'_>
                 (_, Outside::Everything) => true,
                 (Access::Load | Access::Store, Outside::Weak { strong, .. }) => !strong,
                 (Access::Atomic | Access::Reduce, Outside::Weak { counts, .. }) => counts(),
-                (Access::CompareAndSwap, Outside::Weak { .. }) => false,
+                (Access::Load | Access::Store, Outside::LoadsAndStores) => true,
+                (Access::CompareAndSwap, Outside::Weak { .. }) | (_, Outside::LoadsAndStores) => false,
             };
             rows && matches!(effect.access, Access::Load | Access::Store) || by_lane && (inside || goes)
         })

@@ -16,7 +16,7 @@ use crate::release::{Home, Released};
 use crate::report::{Checks, Misuse, Reports};
 use crate::reused::Reused;
 use crate::runs::Run;
-use crate::shadow::{Cell, Entry, Extras, GRANULE, Kind, Location};
+use crate::shadow::{Cell, Entry, Extras, GRANULE, Location};
 use crate::site::{Action, DRIVER_READ, Site, SiteId, Sites};
 use crate::state::{Block, Blocks, Failure, Group, Launch, Reason, Seen, Swap, Warp, with_own};
 use crate::trail::{Record, Step, Trails};
@@ -64,7 +64,7 @@ pub(crate) struct Detector {
     settled: usize,
     /// Of kernels, by module and name, how their CTAs work if their launches are [spread](crate::spread).
     pub(crate) manners: FxHashMap<u32, FxHashMap<String, Manner>>,
-    /// Whether launches whose CTAs talk are spread, too.
+    /// Whether launches whose CTAs talk by atomics are spread, too.
     pub(crate) shares: bool,
     /// Of a part of a launch that has a shadow in common with others, which is not asked what it finds: whether that is anything.
     pub(crate) finds: Option<bool>,
@@ -140,8 +140,8 @@ impl Detector {
     }
 
     /// What an instruction is that warps of a launch execute.
-    pub(crate) fn site_at(&self, launch: usize, (function, instruction): (FuncId, u32)) -> &Site {
-        self.sites.get(self.sites.id(self.launches[launch].module, function, instruction))
+    pub(crate) fn site_of(&self, launch: usize, issue: &Issue<'_>) -> &Site {
+        self.sites.get(self.sites.id(self.launches[launch].module, issue.function, issue.instruction))
     }
 
     /// Warps of a pack execute an instruction.
@@ -589,9 +589,8 @@ impl Detector {
         if releases {
             self.tick();
         }
-        let (scope, bytes, time) = (site.scope, site.element, written);
-        let first = before.filter(|_| continues).map_or((thread, time), |before| before.first);
-        self.set_location(target, Location { writer: home, scope, bytes, thread, time, released, first });
+        let (scope, bytes) = (site.scope, site.element);
+        self.set_location(target, Location { writer: home, scope, bytes, thread, time: written, released });
     }
 
     fn with_cell<T>(&mut self, target: Target, act: impl FnOnce(&mut Extras, &mut Cell) -> T) -> Option<T> {
@@ -614,28 +613,6 @@ impl Detector {
     fn location(&mut self, target: Target) -> Option<Location> {
         let byte = target.key() % GRANULE;
         self.with_cell(target, |extras, cell| extras.location(cell, byte)).flatten()
-    }
-
-    /// The last strong write to an element of global memory, if all strong operations there are morally strong to that of a thread.
-    pub(crate) fn only_location(&mut self, address: u64, kind: Kind) -> Option<Location> {
-        self.with_cell(Target::Global(address), |extras, cell| {
-            let extra = extras.get(cell.extra);
-            extra.location.clone().filter(|_| extra.kind == Some(kind) && extra.bytes.is_none())
-        })?
-    }
-
-    /// Lets something happen as if another strong write were the last one to a place in global memory.
-    pub(crate) fn with_location(&mut self, address: u64, last: Location, act: impl FnOnce(&mut Self)) {
-        let target = Target::Global(address);
-        let now = self.location(target);
-        self.set_location(target, last);
-        act(self);
-        match now {
-            Some(now) => self.set_location(target, now),
-            None => {
-                _ = self.with_cell(target, |extras, cell| extras.forget_location(cell, address % GRANULE))
-            }
-        }
     }
 
     fn set_location(&mut self, target: Target, location: Location) {

@@ -164,8 +164,8 @@ impl Sanitizer {
         self
     }
 
-    /// The same that has launches whose CTAs wait for one another run on several host threads as well, which share what they know
-    /// of memory: see [`shards`]. Mostly that takes longer than one that runs the kernel and one that judges.
+    /// The same that has launches whose CTAs talk by atomics run on several host threads, too, as those have who do so by loads and stores
+    /// alone. Mostly that takes longer than on one that runs the kernel and one that judges.
     #[must_use]
     pub fn sharing(self) -> Self {
         self.detectors().of_run.shares = true;

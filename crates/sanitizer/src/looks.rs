@@ -1,11 +1,9 @@
 //! Looks: strong loads by one lane, most of them of threads that wait for something to change. Who looks where they have looked before, when
 //! nothing but looks has been told since, sees what they have seen and learns nothing: nobody is told of it.
 
-use crate::queue::Past;
 use crate::runs::address_of;
-use machine::fault::Access;
 use machine::memory::SpaceKind;
-use machine::observe::{Issue, PackAccess, PackAddresses};
+use machine::observe::{Issue, PackAccess};
 use ptx::module::FuncId;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +18,7 @@ const KNOWN: usize = 1024;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Look {
     place: (u32, u32),
-    pub(crate) block: [u32; 3],
+    block: [u32; 3],
     warp: u32,
     lane: u32,
     at: (Option<SpaceKind>, u64),
@@ -47,29 +45,6 @@ impl Look {
 
     pub(crate) fn address(&self) -> u64 {
         self.at.1
-    }
-
-    /// The instruction.
-    pub(crate) fn instruction(&self) -> (FuncId, u32) {
-        (FuncId(self.place.0), self.place.1)
-    }
-
-    /// The instruction that looks so, by which the address is another one.
-    pub(crate) fn again(&self, address: u64, bytes: u32, act: impl FnOnce(&Issue<'_>)) {
-        let ((function, instruction), Some(space)) = (self.instruction(), self.at.0) else { return };
-        let addresses = PackAddresses::Uniform(address);
-        let masks = [1 << self.lane];
-        act(&Issue {
-            function,
-            instruction,
-            block: self.block,
-            first_warp: self.warp,
-            masks: &masks,
-            active: &masks,
-            access: Some(PackAccess { space, access: Access::Load, bytes, addresses, step: None }),
-            taken: None,
-            state: &Past,
-        });
     }
 
     fn number(&self) -> usize {
@@ -131,6 +106,9 @@ impl Looks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::Past;
+    use machine::fault::Access;
+    use machine::observe::PackAddresses;
 
     /// An instruction of which one CTA's lanes execute it, at an address.
     fn says_nothing(

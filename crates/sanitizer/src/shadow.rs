@@ -179,8 +179,6 @@ pub(crate) struct Location {
     pub(crate) thread: Thread,
     pub(crate) time: Time,
     pub(crate) released: Arc<Released>,
-    /// The write that atomics, one after the other, have gone on from: they pass on all that was released to one before them.
-    pub(crate) first: (Thread, Time),
 }
 
 /// Strong operations of a kind are morally strong among themselves: of one size and scope, whose threads share it.
@@ -633,17 +631,8 @@ impl Extras {
     }
 
     pub(crate) fn set_location(&mut self, cell: &mut Cell, byte: u64, location: Location) {
-        self.change_location(cell, byte, Some(location));
-    }
-
-    /// There is no last strong write any more.
-    pub(crate) fn forget_location(&mut self, cell: &mut Cell, byte: u64) {
-        self.change_location(cell, byte, None);
-    }
-
-    fn change_location(&mut self, cell: &mut Cell, byte: u64, location: Option<Location>) {
         let set = |extra: &mut Extra| {
-            extra.location = location;
+            extra.location = Some(location);
             extra.polls.clear();
         };
         if self.is_split(cell) {

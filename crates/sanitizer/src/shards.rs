@@ -21,8 +21,8 @@ use machine::memory::SHARED_WINDOW;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes side by side that are in one shard, as a power of two: rows that a warp accesses together mostly are.
-const PIECE_BITS: u32 = 8;
+/// Bytes side by side that are in one shard, as a power of two: those of a row, so that flags that stand side by side are in several.
+const PIECE_BITS: u32 = 6;
 pub(crate) const PIECE: u64 = 1 << PIECE_BITS;
 
 /// How many shards there are, as a power of two. A set of them is a word.
@@ -149,7 +149,7 @@ pub(crate) struct Shards {
 }
 
 /// Pauses of a host thread before it asks for something again, twice as many each time, at most; and times that it asks before it lets others run.
-const PAUSES: u32 = 32;
+const PAUSES: u32 = 8;
 const ASKS: u32 = 100;
 
 /// Waits as long as something is so. Who waits seldom asks, so that those who have what is waited for are not kept from it.
@@ -204,16 +204,6 @@ impl Shards {
         in_vain
     }
 
-    /// The same of one that has been taken, before that is given back.
-    pub(crate) fn begin_look(&self, number: usize) {
-        self.places[number].looking.0.fetch_add(1, Ordering::SeqCst);
-    }
-
-    /// A number that grows when some words are changed.
-    pub(crate) fn version(&self, number: usize, words: u16) -> u64 {
-        self.places[number].version(words)
-    }
-
     pub(crate) fn end_look(&self, number: usize) {
         self.places[number].looking.0.fetch_sub(1, Ordering::SeqCst);
     }
@@ -232,15 +222,15 @@ mod tests {
 
     #[test]
     fn every_byte_has_one_address_in_a_shard() {
-        let addresses = [0, 1, 255, 256, 0x4000, 0x7f12_3456_789a, SHARED_WINDOW - 1];
+        let addresses = [0, 1, PIECE - 1, PIECE, 0x4000, 0x7f12_3456_789a, SHARED_WINDOW - 1];
         for address in addresses {
             let inner = inside(address);
             assert!(outside(inner) == address && inner < SHARED_WINDOW, "{address:x} {inner:x}");
-            assert_eq!(shard_of(inner), Some((address >> 8 & 63) as usize));
+            assert_eq!(shard_of(inner), Some((address / PIECE) as usize % SHARDS));
             assert_eq!(inner % PIECE, address % PIECE);
         }
         // What is in a shard lies side by side there.
-        assert_eq!(inside(0x4100), inside(0x100) + PIECE);
+        assert_eq!(inside(PIECE * (1 + SHARDS as u64)), inside(PIECE) + PIECE);
         let shared = SHARED_WINDOW + 0x108;
         assert_eq!((inside(shared), shard_of(shared)), (shared, None));
     }
@@ -254,12 +244,11 @@ mod tests {
 
     #[test]
     fn rows_that_nobody_has_written_are_found_in_shards() {
-        // The second row of each piece whose page has an odd number.
-        let of_page = |page: u64| if page % 2 == 1 { 0x2222_2222_2222_2222 } else { 0 };
-        let first = inside(0x100) / PAGE;
-        // Pieces of a shard are four pages apart: all of them are on even ones.
-        assert_eq!(unwritten(first, &of_page), 0);
-        assert_eq!(unwritten(inside(0x1100) / PAGE, &of_page), 0x2222_2222_2222_2222);
+        // Of each page the sixth row, and all of the third page.
+        let of_page = |page: u64| if page == 2 { u64::MAX } else { 1 << 5 };
+        let rows = |address| unwritten(inside(address) / PAGE, &of_page);
+        let third = 1 << (inside(2 * PAGE) % PAGE / ROW);
+        assert_eq!((rows(0), rows(5 * ROW)), (third, u64::MAX));
     }
 
     #[test]

@@ -119,7 +119,7 @@ impl Begin {
         part.launches.push(lock(&self.launch).clone());
         part.time = self.time;
         part.reports.suppressions = self.suppressions.clone();
-        part.finds = (self.manner == Manner::Talking).then_some(false);
+        part.finds = (self.manner != Manner::Apart).then_some(false);
         part.global.before = before;
         part.global.listed.refuse_as(&self.refused);
         part
@@ -157,6 +157,7 @@ impl Detector {
         let manner = self.manner(module, name);
         let least = match manner {
             Manner::Apart => (2, 2),
+            Manner::Signalling => (TALKING, LISTENING),
             Manner::Talking if self.shares => (TALKING, LISTENING),
             Manner::Talking | Manner::InOrder => return None,
         };
@@ -225,7 +226,7 @@ impl Watch<'_> {
             return None;
         }
         let begin = self.sanitizer.detectors().of_run.begin_parts(self.launch, threads)?;
-        let shards = (begin.manner == Manner::Talking).then(|| self.shards(begin.unwritten));
+        let shards = (begin.manner != Manner::Apart).then(|| self.shards(begin.unwritten));
         let parts = if shards.is_some() { threads } else { parts(device, threads) };
         Some(Spread {
             watch: self,
@@ -533,12 +534,9 @@ impl Observer for Spread<'_> {
                 part.talk.swapped(&mut part.detector, lanes);
                 self.look_for_finds(&part.detector);
             }),
-            _ => self.with_part(|Part { detector, talk, .. }| {
-                if let Some(shards) = &self.shards {
-                    talk.happens(detector, shards, happening);
-                    self.look_for_finds(detector);
-                }
-                detector.happening(0, happening);
+            _ => self.with_part(|part| {
+                part.talk.happens(happening);
+                part.detector.happening(0, happening);
             }),
         }
     }

@@ -247,15 +247,7 @@ impl Checker<'_> {
                 }
                 None => {
                     let (writer, released) = (by.home, Released::nothing());
-                    *location = Some(Location {
-                        writer,
-                        scope,
-                        bytes,
-                        thread,
-                        time,
-                        released,
-                        first: (thread, time),
-                    });
+                    *location = Some(Location { writer, scope, bytes, thread, time, released });
                 }
             }
         }

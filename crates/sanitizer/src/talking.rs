@@ -2,16 +2,10 @@
 //!
 //! What is not global memory a part knows alone, as its CTAs do. Lanes of an instruction whose words are in several shards are told of shard
 //! by shard. A strong operation holds all of them until it has been executed; whoever takes several does so in one order.
-//!
-//! Who waits for others sees much that does not concern him. So such a look is *put off*: that it was made, and what was the last write then, is kept until
-//! its CTA does something else, or looks again. If atomics have gone on from that write since, what is released to the later one is all that was to the earlier one, so
-//! that the earlier look need not be judged. That is if no strong operation there can race with the look; weak ones race whenever it is judged.
-//! A host thread of which all CTAs have looked in vain rests.
 
 use crate::detector::Detector;
-use crate::looks::{Look, Looks};
+use crate::looks::Looks;
 use crate::runs::each_lane;
-use crate::shadow::{Kind, Location};
 use crate::shards::{Shard, Shards, inside, shard_of, words_of};
 use crate::site::{Action, Site};
 use crate::state::Swap;
@@ -20,7 +14,6 @@ use machine::lanes::{EMPTY, Mask, Plane};
 use machine::memory::SpaceKind;
 use machine::observe::{Happening, Issue, Lanes, PackAccess, PackAddresses};
 use rustc_hash::FxHashMap;
-use std::time::{Duration, Instant};
 
 /// Where lanes of a pack access memory.
 struct Places {
@@ -82,14 +75,6 @@ impl Places {
     }
 }
 
-/// A look that is put off, and the last write when it was made.
-struct PutOff {
-    look: Look,
-    shard: usize,
-    bytes: u32,
-    last: Location,
-}
-
 /// See the module.
 pub(crate) struct Talk {
     places: Places,
@@ -99,97 +84,37 @@ pub(crate) struct Talk {
     /// Shards of the strong operation that is under way, and that at whose memory a look does.
     held: Vec<(usize, Box<Shard>)>,
     looking: Option<usize>,
-    /// By CTA.
-    put_off: FxHashMap<[u32; 3], PutOff>,
-    rest: Rest,
-}
-
-/// Looks since something else was told: each with its shard, its words and their version.
-#[derive(Default)]
-struct Rest {
-    looks: Vec<(Look, usize, u16, u64)>,
-    /// Whose turn it is, and how many looks it has had.
-    turn: Option<([u32; 3], u32)>,
-    /// How often all have looked in vain.
-    times: u32,
-}
-
-/// Looks of a CTA side by side that may be of one turn.
-const OF_A_TURN: u32 = 32;
-
-/// How long a host thread rests until something changes that it looks at, at most, and then until more may have; the longer the
-/// oftener, and that so many times.
-const LONGEST: Duration = Duration::from_micros(40);
-const MORE: Duration = Duration::from_micros(1);
-const DOUBLED: u32 = 5;
-
-impl Rest {
-    /// A look is about to be made. If it was made in an earlier turn, all CTAs have had turns since.
-    fn before(&mut self, shards: &Shards, look: Look, (number, words): (usize, u16)) {
-        let looks = match self.turn {
-            Some((block, looks)) if block == look.block && looks < OF_A_TURN => looks + 1,
-            _ => 0,
-        };
-        self.turn = Some((look.block, looks));
-        if looks > 0 {
-            return;
-        }
-        if self.looks.iter().any(|(known, ..)| *known == look) {
-            let start = Instant::now();
-            let changes = |(_, number, words, version): &(Look, usize, u16, u64)| {
-                shards.version(*number, *words) != *version
-            };
-            // Others may need the processor.
-            let wait_while = |waits: &dyn Fn() -> bool| {
-                while waits() {
-                    std::thread::yield_now();
-                }
-            };
-            wait_while(&|| !self.looks.iter().any(changes) && start.elapsed() < LONGEST);
-            let (start, more) = (Instant::now(), MORE * (1 << self.times.min(DOUBLED)));
-            wait_while(&|| self.times > 0 && start.elapsed() < more);
-            self.looks.clear();
-            self.times += 1;
-        }
-        self.looks.push((look, number, words, shards.version(number, words)));
-    }
-
-    fn end(&mut self) {
-        self.looks.clear();
-        self.times = 0;
-    }
 }
 
 impl Talk {
     pub(crate) fn new(looks: Option<Looks>) -> Self {
         let places = Places { planes: Vec::new(), uniform: None, shards: 0, elsewhere: false };
-        Self {
-            places,
-            looks,
-            others: FxHashMap::default(),
-            held: Vec::new(),
-            looking: None,
-            put_off: FxHashMap::default(),
-            rest: Rest::default(),
-        }
+        Self { places, looks, others: FxHashMap::default(), held: Vec::new(), looking: None }
     }
 
     /// The warps of a pack execute an instruction.
     pub(crate) fn issue(&mut self, detector: &mut Detector, shards: &Shards, issue: &Issue<'_>) {
         let of_global =
             |access: &PackAccess<'_>| matches!(access.space, SpaceKind::Global | SpaceKind::Generic);
-        let Some(access) = issue.access.filter(of_global) else { return self.tell(detector, shards, issue) };
-        self.places.find(&access, issue.masks);
-        if self.places.shards == 0 {
-            return self.tell(detector, shards, issue);
+        let Some(access) = issue.access.filter(of_global) else { return self.tell(detector, issue) };
+        let Self { places, looks, others, held, looking } = self;
+        places.find(&access, issue.masks);
+        if places.shards == 0 {
+            return self.tell(detector, issue);
         }
-        match self.looks.as_ref().and_then(|looks| looks.look(issue)) {
-            Some(look) if self.looks_only(detector, shards, (look, access.bytes)) => return,
-            Some(_) => {}
-            None => self.happens_to(detector, shards, issue.block),
+        match looks.as_ref().and_then(|looks| Some((looks, looks.look(issue)?))) {
+            Some((looks, look)) => {
+                let shard = places.shards.trailing_zeros() as usize;
+                let told = *others.entry(issue.block).or_insert(1);
+                let repeats = |version| looks.repeats(look, version + told);
+                if shards.look(shard, words_of(inside(look.address()), access.bytes), repeats) {
+                    *looking = Some(shard);
+                    return;
+                }
+            }
+            None => *others.entry(issue.block).or_insert(1) += 1,
         }
-        let Self { places, held, .. } = self;
-        let site = *detector.site_at(0, (issue.function, issue.instruction));
+        let site = *detector.site_of(0, issue);
         let changes = access.access != Access::Load;
         let take = |number| {
             let changed = if changes { places.words_in(number, issue.masks, access.bytes) } else { 0 };
@@ -226,55 +151,9 @@ impl Talk {
     }
 
     /// The same of one that is no business of others.
-    fn tell(&mut self, detector: &mut Detector, shards: &Shards, issue: &Issue<'_>) {
-        self.happens_to(detector, shards, issue.block);
+    fn tell(&mut self, detector: &mut Detector, issue: &Issue<'_>) {
+        self.happens_to(issue.block);
         detector.issue(0, issue);
-    }
-
-    /// A thread looks at global memory. Whether that says nothing new, or is put off.
-    fn looks_only(&mut self, detector: &mut Detector, shards: &Shards, (look, bytes): (Look, u32)) -> bool {
-        let number = self.places.shards.trailing_zeros() as usize;
-        let address = inside(look.address());
-        let words = words_of(address, bytes);
-        self.rest.before(shards, look, (number, words));
-        let told = *self.others.entry(look.block).or_insert(1);
-        let repeats = |version| self.looks.as_ref().is_some_and(|looks| looks.repeats(look, version + told));
-        if shards.look(number, words, repeats) {
-            self.looking = Some(number);
-            return true;
-        }
-        let (site, home) = (*detector.site_at(0, look.instruction()), detector.launches[0].home(look.block));
-        let mut shard = shards.take(number, 0);
-        let simple = site.element == bytes && is_held(&site);
-        let find = |detector: &mut Detector| detector.only_location(address, Kind::of(&site, home));
-        let last = if simple { shard.lend(detector, find) } else { None };
-        if last.is_some() {
-            shards.begin_look(number);
-        }
-        shards.give_back(number, shard);
-        let goes_on = |known: &PutOff| {
-            known.look == look && last.as_ref().is_some_and(|last| last.first == known.last.first)
-        };
-        if self.put_off.get(&look.block).is_some_and(|known| !goes_on(known)) {
-            self.judge_put_off(detector, shards, look.block);
-        }
-        let Some(last) = last else { return false };
-        self.put_off.insert(look.block, PutOff { look, shard: number, bytes, last });
-        self.looking = Some(number);
-        true
-    }
-
-    /// A look that a CTA has put off is judged.
-    fn judge_put_off(&mut self, detector: &mut Detector, shards: &Shards, block: [u32; 3]) {
-        let Some(PutOff { look, shard: number, bytes, last }) = self.put_off.remove(&block) else { return };
-        let address = inside(look.address());
-        let mut shard = shards.take(number, 0);
-        shard.lend(detector, |detector| {
-            let judge =
-                |detector: &mut Detector| look.again(address, bytes, |issue| detector.issue(0, issue));
-            detector.with_location(address, last, judge);
-        });
-        shards.give_back(number, shard);
     }
 
     /// A compare-and-swap has been decided.
@@ -296,26 +175,19 @@ impl Talk {
     }
 
     /// Something happens to threads of a CTA, or to whom is not told.
-    pub(crate) fn happens(&mut self, detector: &mut Detector, shards: &Shards, happening: &Happening<'_>) {
+    pub(crate) fn happens(&mut self, happening: &Happening<'_>) {
         match happening {
             Happening::WarpBarrier(Lanes { block, .. })
             | Happening::BarrierArrived { lanes: Lanes { block, .. }, .. }
             | Happening::BarrierCompleted { block, .. }
             | Happening::BarrierPassed { block, .. }
             | Happening::Exited(Lanes { block, .. })
-            | Happening::BlockDone { block } => self.happens_to(detector, shards, *block),
-            _ => {
-                let blocks: Vec<_> = self.others.keys().copied().collect();
-                blocks.into_iter().for_each(|block| self.happens_to(detector, shards, block));
-            }
+            | Happening::BlockDone { block } => self.happens_to(*block),
+            _ => self.others.values_mut().for_each(|others| *others += 1),
         }
     }
 
-    fn happens_to(&mut self, detector: &mut Detector, shards: &Shards, block: [u32; 3]) {
-        if !self.put_off.is_empty() {
-            self.judge_put_off(detector, shards, block);
-        }
-        self.rest.end();
+    fn happens_to(&mut self, block: [u32; 3]) {
         *self.others.entry(block).or_insert(1) += 1;
     }
 

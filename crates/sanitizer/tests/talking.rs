@@ -58,12 +58,19 @@ fn lock([take, give]: [&str; 2]) -> String {
 const TAKE: &str = "atom.cas.acquire.gpu.global.b32 %r3, [%d0], 0, 1;";
 const GIVE: &str = "atom.exch.release.gpu.global.b32 %r5, [%d0], 0;";
 
+/// Who does not ask for it has several host threads only where CTAs talk by loads and stores alone.
 #[test]
-fn who_does_not_share_has_one_host_thread() {
-    let program = Program::new(&meeting([COUNT, WAIT]));
-    let sanitizer = Sanitizer::new("all".parse().expect("all checks"), Suppressions::default());
-    assert_eq!(program.launch(&sanitizer, 4, &sanitizer.now()).0, [1]);
-    assert_eq!(sanitizer.reports().len(), 0);
+fn who_does_not_share_has_one_host_thread_where_atomics_tell() {
+    let loads_and_stores = chain([WAIT_RELAXED, FENCE, FENCE, SET_RELAXED]);
+    let exchanges = chain([WAIT, "", "", "atom.exch.release.gpu.global.b32 %r6, [%d2+4], %r5;"]);
+    let kernels =
+        [(loads_and_stores, 4), (exchanges, 1), (meeting([COUNT, WAIT]), 1), (lock([TAKE, GIVE]), 1)];
+    for (body, threads) in kernels {
+        let program = Program::new(&body);
+        let sanitizer = Sanitizer::new("all".parse().expect("all checks"), Suppressions::default());
+        assert_eq!(program.launch(&sanitizer, 4, &sanitizer.now()).0, [threads], "{body}");
+        assert_eq!(sanitizer.reports().len(), 0);
+    }
 }
 
 #[test]
