@@ -182,10 +182,10 @@ impl Checking {
         Some(after)
     }
 
-    /// Whether a launch on a device that comes next on the calling thread may run on several host threads.
-    pub(crate) fn spreads(&self, device: &Device, launch: &Launch<'_>) -> bool {
+    /// Whether a launch on a device that comes next on the calling thread may run on so many host threads.
+    pub(crate) fn spreads(&self, over: (&Device, usize), launch: &Launch<'_>) -> bool {
         let module = launch.kernel.module().shared_module();
-        self.schedules == 1 && self.sanitizer.spreads(device, module, shape_of(launch), &self.current())
+        self.schedules == 1 && self.sanitizer.spreads(over, module, shape_of(launch), &self.current())
     }
 
     /// A launch begins.

@@ -167,7 +167,7 @@ impl PreparedLaunch {
     fn spreads(&self, checking: &Checking, launch: &Launch<'_>) -> bool {
         let context = self.function.module().context();
         context.is_ok_and(|context| context.device().process().has_only_device_memory())
-            && checking.spreads(&self.machine, launch)
+            && checking.spreads((&self.machine, *HOST_THREADS), launch)
     }
 
     /// Lets the machine run it, once more under each schedule that the checks want.

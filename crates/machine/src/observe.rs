@@ -365,6 +365,20 @@ pub trait Observer: Sync {
         true
     }
 
+    /// Whether it is to be told when this instruction of a function has been [executed](Self::executed): asked once a launch.
+    fn follows(&self, _function: FuncId, _instruction: u32) -> bool {
+        false
+    }
+
+    /// Called by the same host thread once an instruction has been executed that it follows, or has faulted: between
+    /// [`Observer::issue`] and this it hears of nothing there but what happens while the instruction is executed.
+    fn executed(&self) {}
+
+    /// Whether nobody needs what the launch does any more, so that it may end as if it were cancelled: asked again and again.
+    fn gives_up(&self) -> bool {
+        false
+    }
+
     /// Whether kernels may go on after a bad access: asked once a launch.
     fn forgives(&self) -> bool {
         false
@@ -391,6 +405,18 @@ impl Observer for Observers<'_> {
 
     fn watches(&self, function: FuncId, instruction: u32) -> bool {
         self.0.iter().any(|observer| observer.watches(function, instruction))
+    }
+
+    fn follows(&self, function: FuncId, instruction: u32) -> bool {
+        self.0.iter().any(|observer| observer.follows(function, instruction))
+    }
+
+    fn executed(&self) {
+        self.0.iter().for_each(|observer| observer.executed());
+    }
+
+    fn gives_up(&self) -> bool {
+        !self.0.is_empty() && self.0.iter().all(|observer| observer.gives_up())
     }
 
     fn forgives(&self) -> bool {

@@ -5,12 +5,13 @@
 //! them; medians of the rounds, and of their ratios. What one thread does is measured in its processor time, which a busy
 //! host distorts less, where the host tells it (Linux); the rest by the clock. Words on the command line choose kernels;
 //! with `profile` among them launches are only made with checks, with `spread` so on all host threads, with `predict` with those that look into
-//! locks; `threads=16` is so many instead of all.
+//! locks; with `share` CTAs that wait for one another have several host threads, too; `threads=16` is so many instead of all.
 
 use bench_kernels::{Bench, Case};
 use machine::observe::Observer;
 use sanitizer::{Sanitizer, Shape, Suppressions};
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Rounds of a kernel, and how long one way of running it is repeated in a round.
@@ -131,6 +132,9 @@ const PROGRAMS: [Program; 13] = [
     },
 ];
 
+/// Whether CTAs that wait for one another are judged on several host threads.
+static SHARES: AtomicBool = AtomicBool::new(false);
+
 /// A launch, and what memory has when it begins.
 struct Prepared {
     case: Case,
@@ -178,20 +182,27 @@ impl Program {
     }
 }
 
-/// A launch with all checks, on one host thread or on as many as it can have; what they find must be nothing.
+/// A launch with all checks, on one host thread or on as many as it can have; what they find must be nothing, at the first try.
 fn checked(bench: &Bench, case: &Case, checks: &str, threads: usize) {
     let checks = checks.parse().expect("names of checks");
     let mut sanitizer = Sanitizer::new(checks, Suppressions::default());
     if threads > 1 {
         sanitizer = sanitizer.in_background();
     }
+    if SHARES.load(Ordering::Relaxed) {
+        sanitizer = sanitizer.sharing();
+    }
     let &Case { kernel, grid, block, .. } = case;
     let shape = Shape { kernel, grid, block, cluster: [1; 3] };
     let watch = sanitizer.begin(bench.module.shared_module(), shape);
-    let run =
-        |observer: &dyn Observer, threads| Ok::<_, Infallible>(bench.run_on(threads, case, Some(observer)));
+    let mut tries = 0;
+    let run = |observer: &dyn Observer, threads| {
+        tries += 1;
+        Ok::<_, Infallible>(bench.run_on(threads, case, Some(observer)))
+    };
     watch.run(bench.device(), threads, run).unwrap_or_else(|never| match never {});
     watch.end();
+    assert_eq!(tries, 1, "{kernel} is run once");
     assert!(sanitizer.reports().is_empty(), "{}", sanitizer.reports()[0].text());
 }
 
@@ -286,6 +297,7 @@ fn main() {
         chosen.retain(|chosen| chosen != word);
         chosen.len() < all
     };
+    SHARES.store(told("share"), Ordering::Relaxed);
     let only_checked = match (told("profile"), told("spread"), told("predict")) {
         (_, _, true) => Some(("locks,predict", false)),
         (_, true, false) => Some(("all", true)),

@@ -12,6 +12,7 @@ use crate::release::{Home, Released};
 use crate::row::{CELLS, Pattern, ROW, Row, is_aligned};
 use crate::runs::Run;
 use crate::shadow::{Cell, Entry, Extra, Extras, GRANULE, Location, WHOLE};
+use crate::shards::{Shard, outside};
 use crate::shared_out::on_threads;
 use crate::state::home_of;
 use machine::fault::Access;
@@ -65,6 +66,68 @@ impl Detector {
     }
 }
 
+/// Memory in shards has other addresses than here, and of each word one shard knows all that the launch has done there.
+impl Detector {
+    /// Takes over what a shard remembers of a launch.
+    pub(crate) fn absorb_shard(&mut self, launch: usize, shard: &mut Shard) {
+        let Shard { global, extras: of_shard, .. } = shard;
+        global.before = None;
+        let pages = global.listed.pages();
+        if let Some((&first, &last)) = pages.iter().min().zip(pages.iter().max()) {
+            let ends = (first * PAGE, last * PAGE + PAGE - 1);
+            Checker::new(of_shard, &self.sites, &self.launches).unlist(global, ends);
+        }
+        let known = self.launches[launch].knowledge.generic.everyone();
+        for number in global.numbers() {
+            let Some((rows, accessed)) = global.rows_of(number) else { continue };
+            for at in bits(accessed).filter(|&at| !rows[at].is_untouched()) {
+                let address = outside(number * PAGE + at as u64 * ROW);
+                self.unlist(address, ROW);
+                let own = self.global.row(address);
+                if !take_row(own, &rows[at]) {
+                    let mut row = rows[at];
+                    let cells = of_shard.split(&mut row);
+                    let own_cells = self.extras.split(own);
+                    for place in 0..CELLS {
+                        let mut cell = of_shard.cells(cells)[place];
+                        let mut own = self.extras.cells(own_cells)[place];
+                        follow(&mut self.extras, &mut own, of_shard, &mut cell, known);
+                        of_shard.cells_mut(cells)[place] = cell;
+                        self.extras.cells_mut(own_cells)[place] = own;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Makes a cell what another one says of what has happened since, by who knows all that was until a time: what is here was before that.
+fn follow(extras: &mut Extras, own: &mut Cell, of_shard: &mut Extras, cell: &mut Cell, known: Time) {
+    if extras.is_split(own) || of_shard.is_split(cell) || own.is_divided() || cell.is_divided() {
+        let (mut bytes, mut others) = (*extras.bytes_of(own), *of_shard.bytes_of(cell));
+        let both = bytes.iter_mut().zip(&mut others);
+        both.for_each(|(byte, other)| follow(extras, byte, of_shard, other, known));
+        *extras.bytes_of(own) = bytes;
+        own.unwritten &= cell.unwritten;
+        return;
+    }
+    own.unwritten &= cell.unwritten;
+    if cell.write.exists() {
+        extras.release(own);
+        (own.write, own.read, own.shifts) = (cell.write, Entry::default(), cell.shifts);
+    }
+    if cell.read.exists() {
+        (own.read, own.shifts[1]) = (cell.read, cell.shifts[1]);
+        for read in of_shard.reads(cell.extra).as_slice() {
+            extras.keep_read(&mut own.extra, *read, |entry| entry.time <= known);
+        }
+    }
+    let new = of_shard.get(cell.extra);
+    if new.is_strong() {
+        extras.of(own).go_on(new);
+    }
+}
+
 /// Makes a row what another one says, if both are simple.
 #[inline(always)]
 fn take_row(own: &mut Row, row: &Row) -> bool {
@@ -99,6 +162,30 @@ fn take_rows(pages: &mut [(u64, &mut [Row; ROWS])], parts: &[&Global]) -> Vec<Le
 }
 
 impl Extra {
+    /// Whether strong operations are remembered.
+    fn is_strong(&self) -> bool {
+        !(self.strong_writes.is_empty() && self.strong_reads.is_empty() && self.behind.is_empty())
+    }
+
+    /// What was done strongly since, as another one says, by who knows all that is here.
+    fn go_on(&mut self, since: &Self) {
+        let new = !self.is_strong();
+        self.kind = since.kind.filter(|_| new || self.kind == since.kind);
+        self.repeated = self.repeated.max(since.repeated);
+        self.forgotten = self.forgotten.max(since.forgotten);
+        since.observed.iter().for_each(|observed| _ = self.observe(*observed));
+        let lists =
+            [(&mut self.strong_writes, &since.strong_writes), (&mut self.strong_reads, &since.strong_reads)];
+        for (own, since) in lists {
+            own.extend(since);
+            own.drain(..own.len().saturating_sub(STRONG));
+        }
+        self.behind.extend(&since.behind);
+        self.behind.drain(..self.behind.len().saturating_sub(STRONG));
+        self.location = since.location.clone().or(self.location.take());
+        self.polls.clear();
+    }
+
     /// What a part of a launch has counted comes behind what is here, as one of the orders in which that may have been: its first
     /// atomic has observed the last write before, if that is given. Its times are later than what is here, since those of parts
     /// go on side by side; nobody has learned any of them. The latest of them.

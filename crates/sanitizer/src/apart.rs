@@ -1,30 +1,51 @@
 //! Which kernels have CTAs that work apart: they share global memory, and have no means to tell one another of it. So nothing orders
-//! what two of them do, whoever comes first, and whatever they do can be undone by putting memory back.
+//! what two of them do, whoever comes first. Relaxed atomics whose results nobody reads are no such means: they order nothing, and no
+//! thread knows what they have found.
 //!
-//! Relaxed atomics whose results nobody reads are no such means: they order nothing, and no thread knows what they have found. (With
-//! results a thread may do one thing or another, by who has come first; what is found would depend on the host's threads.)
+//! And which have CTAs that talk by strong operations on global memory and fences alone, each of which is done at one time. Of both, whatever
+//! they do can be undone by putting memory back.
 
 use crate::site::{Action, Site, Sites};
 use memory_model::event::{Order, Scope};
 use ptx::isa::{Access, Effects, Flow, Footprint, Meeting, Proxy, Role};
-use ptx::module::{AddressBase, Body, FuncId, FunctionKind, Instruction, Module, Operand, Param, RegId};
+use ptx::module::{
+    AddressBase, Body, FuncId, Function, FunctionKind, Instruction, Module, Operand, Param, RegId,
+};
 use ptx::types::StateSpace;
 use std::cell::LazyCell;
 
-/// Whether the CTAs of a kernel do; its module has a number. If it calls anything, that may be every function of the module.
-pub(crate) fn works_apart(sites: &Sites, (number, module): (u32, &Module), kernel: FuncId) -> bool {
-    let stays = |function: FuncId| {
+/// How CTAs of a kernel work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    Apart,
+    /// They talk by strong loads and stores alone.
+    Signalling,
+    /// By atomics as well.
+    Talking,
+    /// In a way that is followed in one order of everything alone.
+    InOrder,
+}
+
+/// How those of a kernel do; its module has a number. If it calls anything, that may be every function of the module.
+pub(crate) fn manner_of(sites: &Sites, (number, module): (u32, &Module), kernel: FuncId) -> Manner {
+    let stays = |function: FuncId, manner: Manner| {
         let Some(body) = &module.functions[function.index()].body else { return false };
         let results = LazyCell::new(|| Results::new(module, function));
         (0..).zip(&body.instructions).all(|(at, instruction)| {
             let site = sites.get(sites.id(number, function, at));
-            let followed = matches!(
-                site.action,
-                Action::None | Action::Access(_) | Action::CompareAndSwap | Action::Rows { .. }
-            );
+            let followed = match site.action {
+                Action::None | Action::Access(_) | Action::CompareAndSwap | Action::Rows { .. } => true,
+                Action::Fence => manner != Manner::Apart,
+                _ => false,
+            };
             let counts =
                 || site.counts() && results.as_ref().is_some_and(|results| results.are_unread(instruction));
-            followed && stays_inside(module, instruction, site.strong, counts)
+            let outside = match manner {
+                Manner::Apart => Outside::Weak { strong: site.strong, counts: &counts },
+                Manner::Signalling => Outside::LoadsAndStores,
+                Manner::Talking | Manner::InOrder => Outside::Everything,
+            };
+            followed && stays_inside(module, instruction, outside)
         })
     };
     let calls = |instruction: &Instruction| {
@@ -32,8 +53,12 @@ pub(crate) fn works_apart(sites: &Sites, (number, module): (u32, &Module), kerne
         effects.is_none_or(|effects| effects.flow == Flow::Call)
     };
     let calls = module.functions[kernel.index()].body.iter().flat_map(|body| &body.instructions).any(calls);
-    let mut others = (0..).map(FuncId).zip(&module.functions);
-    stays(kernel) && (!calls || others.all(|(at, other)| other.kind == FunctionKind::Entry || stays(at)))
+    let all = |manner: &Manner| {
+        let mut others = (0..).map(FuncId).zip(&module.functions);
+        let stay = |(at, other): (FuncId, &Function)| other.kind == FunctionKind::Entry || stays(at, *manner);
+        stays(kernel, *manner) && (!calls || others.all(stay))
+    };
+    [Manner::Apart, Manner::Signalling, Manner::Talking].into_iter().find(all).unwrap_or(Manner::InOrder)
 }
 
 impl Site {
@@ -121,8 +146,20 @@ fn each_register(body: &Body, operand: &Operand, visit: &mut dyn FnMut(RegId, bo
     }
 }
 
-/// Whether an instruction does nothing that is noticed outside of its CTA but weak loads and stores, and atomics that count.
-fn stays_inside(module: &Module, instruction: &Instruction, strong: bool, counts: impl Fn() -> bool) -> bool {
+/// What an instruction may do outside of its CTA to single elements.
+#[derive(Clone, Copy)]
+enum Outside<'a> {
+    /// Weak loads and stores, unless it is strong, and atomics that count.
+    Weak {
+        strong: bool,
+        counts: &'a dyn Fn() -> bool,
+    },
+    LoadsAndStores,
+    Everything,
+}
+
+/// Whether an instruction does nothing else that is noticed outside of its CTA.
+fn stays_inside(module: &Module, instruction: &Instruction, outside: Outside<'_>) -> bool {
     /// Spaces that no other CTA has, or that nobody writes.
     const INSIDE: [StateSpace; 5] = [
         StateSpace::Shared,
@@ -144,11 +181,14 @@ fn stays_inside(module: &Module, instruction: &Instruction, strong: bool, counts
         && memory.iter().all(|effect| {
             let by_lane = effect.proxy == Proxy::Generic && effect.footprint == Footprint::Lane;
             let rows = effect.proxy == Proxy::Generic && effect.footprint == Footprint::Rows && inside;
-            match effect.access {
-                Access::Load | Access::Store => rows || by_lane && (inside || !strong),
-                Access::Atomic | Access::Reduce => by_lane && (inside || counts()),
-                Access::CompareAndSwap => by_lane && inside,
-                Access::Mbarrier(_) => false,
-            }
+            let goes = match (effect.access, outside) {
+                (Access::Mbarrier(_), _) => return false,
+                (_, Outside::Everything) => true,
+                (Access::Load | Access::Store, Outside::Weak { strong, .. }) => !strong,
+                (Access::Atomic | Access::Reduce, Outside::Weak { counts, .. }) => counts(),
+                (Access::Load | Access::Store, Outside::LoadsAndStores) => true,
+                (Access::CompareAndSwap, Outside::Weak { .. }) | (_, Outside::LoadsAndStores) => false,
+            };
+            rows && matches!(effect.access, Access::Load | Access::Store) || by_lane && (inside || goes)
         })
 }

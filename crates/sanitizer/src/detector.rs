@@ -1,6 +1,7 @@
 //! The detector: from accesses of warps to races and to reads of memory that nobody wrote.
 
 use crate::accessor::Accessor;
+use crate::apart::Manner;
 use crate::candidates::Candidates;
 use crate::check::Checker;
 use crate::clock::{Clock, Time};
@@ -61,8 +62,12 @@ pub(crate) struct Detector {
     pub(crate) last_copies: FxHashMap<usize, BulkCopy>,
     /// Launches before this one are known to all that begin now.
     settled: usize,
-    /// Of kernels, by module and name, whether their launches can be [spread](crate::spread).
-    pub(crate) apart: FxHashMap<u32, FxHashMap<String, bool>>,
+    /// Of kernels, by module and name, how their CTAs work if their launches are [spread](crate::spread).
+    pub(crate) manners: FxHashMap<u32, FxHashMap<String, Manner>>,
+    /// Whether launches whose CTAs talk by atomics are spread, too.
+    pub(crate) shares: bool,
+    /// Of a part of a launch that has a shadow in common with others, which is not asked what it finds: whether that is anything.
+    pub(crate) finds: Option<bool>,
 }
 
 /// A bulk copy, between its begin and what completes it.
@@ -132,6 +137,11 @@ impl Detector {
     /// The same for an address that has its window.
     pub(crate) fn generic_target(&self, who: Who, address: u64) -> Target {
         self.target(who, SpaceKind::Generic, address)
+    }
+
+    /// What an instruction is that warps of a launch execute.
+    pub(crate) fn site_of(&self, launch: usize, issue: &Issue<'_>) -> &Site {
+        self.sites.get(self.sites.id(self.launches[launch].module, issue.function, issue.instruction))
     }
 
     /// Warps of a pack execute an instruction.
@@ -345,16 +355,19 @@ impl Detector {
         if let Some((conflict, at)) = conflict.filter(|_| self.locks.is_some()) {
             return self.suspect(who, &conflict, target.at(at), bytes);
         }
+        // Programs copy whole buffers, whether all of them is in use or not.
+        let by_kernel = who.site != DRIVER_READ;
+        let unwritten = unwritten.filter(|_| self.checks.init && by_kernel && !target.is_tensor_memory());
+        if let Some(finds) = &mut self.finds {
+            *finds |= conflict.is_some() && self.checks.race || unwritten.is_some();
+            return;
+        }
         if let Some((conflict, at)) = conflict.filter(|_| self.checks.race) {
             let later = &conflict.later;
             let warp = if later.is_of_threads() { later.warps.trailing_zeros() as u16 } else { who.warp };
             diagnose::race(self, Who { warp, ..who }, &conflict, target.at(at), bytes);
         }
-        // Programs copy whole buffers, whether all of them is in use or not.
-        let by_kernel = who.site != DRIVER_READ;
-        if let Some((at, warp, lanes)) =
-            unwritten.filter(|_| self.checks.init && by_kernel && !target.is_tensor_memory())
-        {
+        if let Some((at, warp, lanes)) = unwritten {
             diagnose::unwritten(self, Who { warp, ..who }, lanes, target.at(at), bytes);
         }
     }

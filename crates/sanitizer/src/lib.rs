@@ -26,7 +26,8 @@
 //! | `copies`, `products`, `told` | asynchronous copies; registers of `wgmma`; accesses that no instruction names by an address for each lane |
 //! | `locks`, `tickets`, `guarded`, `predict`, `candidates` | locks and critical sections; accesses of who holds some; what follows for other orders |
 //! | `detectors`, `queue` | who is told; the same on a host thread of its own |
-//! | `apart`, `spread`, `before`, `footprint`, `absorb`, `shared_out` | kernels whose CTAs share nothing but memory; such launches on several host threads; what was written before; what these have in common; what everybody remembers of them; work for several |
+//! | `apart`, `spread`, `before`, `footprint`, `absorb`, `shared_out` | kernels whose CTAs share nothing but memory, or talk by strong operations alone; such launches on several host threads; what was written before; what these have in common; what everybody remembers of them; work for several |
+//! | `shards`, `talking` | a shadow that several host threads share; what one of them tells it of CTAs that talk |
 //! | `heap` | allocations, use after free, leaks |
 //! | `diagnose`, `litmus`, `trail`, `report`, `suppress` | what people are told |
 //!
@@ -75,12 +76,14 @@ mod row;
 mod runs;
 mod scattered;
 mod shadow;
+mod shards;
 mod shared_out;
 mod site;
 mod spread;
 mod state;
 mod strong;
 mod suppress;
+mod talking;
 mod tickets;
 mod told;
 mod trail;
@@ -161,6 +164,14 @@ impl Sanitizer {
         self
     }
 
+    /// The same that has launches whose CTAs talk by atomics run on several host threads, too, as those have who do so by loads and stores
+    /// alone. Mostly that takes longer than on one that runs the kernel and one that judges.
+    #[must_use]
+    pub fn sharing(self) -> Self {
+        self.detectors().of_run.shares = true;
+        self
+    }
+
     /// The same for who may change registers while kernels run, as debuggers do.
     pub fn where_registers_change(self) -> Self {
         self.detectors().of_run.registers_change = true;
@@ -200,10 +211,10 @@ impl Sanitizer {
         Watch { sanitizer: self, launch, module, whole: None, looks }
     }
 
-    /// Whether a launch on a device that begins after a moment may [run on several host threads](Watch::spread), as things are.
+    /// Whether a launch on a device that begins after a moment may [run on so many host threads](Watch::spread), as things are.
     pub fn spreads(
         &self,
-        device: &Device,
+        (device, threads): (&Device, usize),
         module: &Arc<Checked<Module>>,
         shape: Shape<'_>,
         after: &Moment,
@@ -213,7 +224,7 @@ impl Sanitizer {
         let ctas = shape.grid.iter().fold(1, |all: u32, extent| all.saturating_mul(*extent));
         spread::has_room(device)
             && of_run.is_all_known_to(&after.of_run)
-            && of_run.spreads(number, shape.kernel, (ctas, shape.cluster))
+            && of_run.spreads((number, shape.kernel), (ctas, shape.cluster), threads).is_some()
     }
 
     /// Now: after everything that has happened so far.

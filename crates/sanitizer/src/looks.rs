@@ -16,7 +16,7 @@ const KNOWN: usize = 1024;
 
 /// A look of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Look {
+pub(crate) struct Look {
     place: (u32, u32),
     block: [u32; 3],
     warp: u32,
@@ -41,6 +41,10 @@ impl Look {
             lane,
             at: (Some(*space), address_of(addresses, warp, lane as usize)),
         })
+    }
+
+    pub(crate) fn address(&self) -> u64 {
+        self.at.1
     }
 
     fn number(&self) -> usize {
@@ -71,14 +75,23 @@ impl Looks {
     /// Whether an instruction is a look that says nothing new, if so much else was told; else that is more from now on. Nobody else
     /// in the launch asks at the same time.
     pub(crate) fn says_nothing(&self, issue: &Issue<'_>, others: &AtomicU64) -> bool {
-        let FuncId(function) = issue.function;
-        let of_function = self.looking.get(function as usize);
-        let looks = of_function.and_then(|of| of.get(issue.instruction as usize)).is_some_and(|looks| *looks);
-        let Some(look) = looks.then(|| Look::of(issue)).flatten() else {
-            others.store(others.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-            return false;
-        };
         let now = others.load(Ordering::Relaxed);
+        let look = self.look(issue);
+        if look.is_none() {
+            others.store(now + 1, Ordering::Relaxed);
+        }
+        look.is_some_and(|look| self.repeats(look, now))
+    }
+
+    /// What an instruction looks at, if it is a look.
+    pub(crate) fn look(&self, issue: &Issue<'_>) -> Option<Look> {
+        let FuncId(function) = issue.function;
+        let of_function = self.looking.get(function as usize)?;
+        if *of_function.get(issue.instruction as usize)? { Look::of(issue) } else { None }
+    }
+
+    /// Whether a look was made when so much else had been told; from now on it was.
+    pub(crate) fn repeats(&self, look: Look, now: u64) -> bool {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let places = [look.number(), look.number() ^ 1];
         let known_at = places.into_iter().any(|at| known[at] == (look, now));

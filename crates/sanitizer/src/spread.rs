@@ -1,28 +1,33 @@
 //! Launches whose CTAs several host threads run, each of which judges those that it runs.
 //!
-//! Where CTAs [work apart](crate::apart), what two of them do races if one changes what the other one accesses, unless both count, and
-//! nothing else that is found needs both. So every host thread has a detector of its own, a *part* of the launch, which begins with
-//! nothing remembered. At the end it is asked whether a word that one part has changed was accessed by another one.
+//! Every host thread has a detector of its own, a *part* of the launch, which begins with nothing remembered. Where CTAs [work
+//! apart](crate::apart), what two of them do races if one changes what the other one accesses, unless both count, and
+//! nothing else that is found needs both. So at the end it is asked whether a word that one part has changed was accessed by another one.
+//! Where they talk, parts have what is remembered of global memory [in common](crate::shards), and there is nothing to ask.
 //!
 //! If anything is found, by a part or then, what the launch has written is undone, and it runs once more, on one host thread: so
 //! reports are always those of that order, and here it is enough to see that there is something. Else
 //! [everybody remembers](crate::absorb) what the parts do.
 
 use crate::Watch;
-use crate::apart::works_apart;
+use crate::apart::{Manner, manner_of};
 use crate::before::Before;
 use crate::clock::Time;
 use crate::detector::Detector;
+use crate::detectors::Detectors;
 use crate::footprint::Footprint;
 use crate::global::{Global, PAGE, bits};
+use crate::looks::Looks;
 use crate::report::Checks;
 use crate::row::ROW;
 use crate::runs::each_lane;
 use crate::shadow::{Extras, GRANULE};
+use crate::shards::{self, Shard, Shards};
 use crate::shared_out::on_threads;
 use crate::site::Sites;
 use crate::state;
 use crate::suppress::Suppressions;
+use crate::talking::{Talk, is_held};
 use machine::Device;
 use machine::fault::Access;
 use machine::memory::{SHARED_WINDOW, SpaceKind};
@@ -31,7 +36,7 @@ use ptx::module::{Checked, FuncId, Function, FunctionKind, Module};
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a page had before anybody wrote to it. Bytes that are not there are zeros, and nobody has written them.
@@ -52,6 +57,10 @@ fn parts(device: &Device, threads: usize) -> usize {
     threads.min(usize::try_from(most).unwrap_or(usize::MAX))
 }
 
+/// CTAs of a launch that talk, at least, and host threads for them: where there are fewer, one that runs the kernel and one that judges are fast enough.
+const TALKING: u32 = 32;
+const LISTENING: usize = 4;
+
 /// Saved pages stand in so many lists, so that host threads seldom wait for one another.
 const LISTS: usize = 16;
 
@@ -65,6 +74,10 @@ pub struct Spread<'a> {
     /// Which launch it is, among all of the process.
     number: u64,
     parts: Vec<Place>,
+    /// What parts know of global memory if its CTAs talk.
+    shards: Option<Shards>,
+    /// Whether some part has found something, so that the rest matters no more.
+    found: AtomicBool,
     begin: Begin,
     /// Host threads that have come.
     threads: AtomicUsize,
@@ -73,6 +86,8 @@ pub struct Spread<'a> {
 
 struct Part {
     detector: Detector,
+    /// What it does if its CTAs talk.
+    talk: Talk,
     known: [u64; KNOWN],
 }
 
@@ -83,6 +98,7 @@ struct Place(Mutex<Option<Box<Part>>>);
 
 /// What parts begin with.
 struct Begin {
+    manner: Manner,
     checks: Checks,
     sites: Arc<Sites>,
     modules: Vec<Arc<Checked<Module>>>,
@@ -103,6 +119,7 @@ impl Begin {
         part.launches.push(lock(&self.launch).clone());
         part.time = self.time;
         part.reports.suppressions = self.suppressions.clone();
+        part.finds = (self.manner != Manner::Apart).then_some(false);
         part.global.before = before;
         part.global.listed.refuse_as(&self.refused);
         part
@@ -125,37 +142,53 @@ impl std::fmt::Debug for Spread<'_> {
 }
 
 impl Detector {
-    /// Whether launches of a kernel of a module can be spread, of so many CTAs, clusters of which have such a shape, by who knows
-    /// everything so far.
-    pub(crate) fn spreads(&mut self, module: u32, name: &str, (ctas, cluster): (u32, [u32; 3])) -> bool {
+    /// How CTAs work of launches of a kernel of a module if so many host threads can have these, of so many CTAs, clusters of which have such a
+    /// shape, by who knows everything so far.
+    pub(crate) fn spreads(
+        &mut self,
+        (module, name): (u32, &str),
+        (ctas, cluster): (u32, [u32; 3]),
+        threads: usize,
+    ) -> Option<Manner> {
         let simple = self.locks.is_none() && self.forgives == 0;
-        if !simple || self.registers_change || !self.pooled.is_empty() || cluster != [1; 3] || ctas < 2 {
-            return false;
+        if !simple || self.registers_change || !self.pooled.is_empty() || cluster != [1; 3] {
+            return None;
         }
-        let of_module = self.apart.entry(module).or_default();
-        if let Some(apart) = of_module.get(name) {
-            return *apart;
+        let manner = self.manner(module, name);
+        let least = match manner {
+            Manner::Apart => (2, 2),
+            Manner::Signalling => (TALKING, LISTENING),
+            Manner::Talking if self.shares => (TALKING, LISTENING),
+            Manner::Talking | Manner::InOrder => return None,
+        };
+        (ctas >= least.0 && threads >= least.1).then_some(manner)
+    }
+
+    fn manner(&mut self, module: u32, name: &str) -> Manner {
+        let of_module = self.manners.entry(module).or_default();
+        if let Some(manner) = of_module.get(name) {
+            return *manner;
         }
-        let apart = self.modules.get(module as usize).is_some_and(|known| {
+        let manner = self.modules.get(module as usize).and_then(|known| {
             let is = |function: &Function| function.kind == FunctionKind::Entry && function.name == name;
-            let kernel = known.functions.iter().position(is);
-            kernel.is_some_and(|kernel| works_apart(&self.sites, (module, known), FuncId(kernel as u32)))
+            let kernel = known.functions.iter().position(is)?;
+            Some(manner_of(&self.sites, (module, known), FuncId(kernel as u32)))
         });
-        of_module.insert(name.to_owned(), apart);
-        apart
+        *of_module.entry(name.to_owned()).or_insert(manner.unwrap_or(Manner::InOrder))
     }
 
     /// The same of a launch that has begun.
-    fn may_be_spread(&mut self, launch: usize) -> bool {
+    fn may_be_spread(&mut self, launch: usize, threads: usize) -> Option<Manner> {
         let of = &self.launches[launch];
         let knows_all = of.knowledge.generic.everyone() >= of.began.saturating_sub(1);
         let (module, ctas, cluster, name) = (of.module, of.ctas(), of.cluster, of.kernel.clone());
-        !of.early && knows_all && self.spreads(module, &name, (ctas, cluster))
+        if of.early || !knows_all { None } else { self.spreads((module, &name), (ctas, cluster), threads) }
     }
 
     /// What parts of a launch begin with, if it may be spread.
-    fn begin_parts(&mut self, launch: usize) -> Option<Begin> {
-        self.may_be_spread(launch).then(|| Begin {
+    fn begin_parts(&mut self, launch: usize, threads: usize) -> Option<Begin> {
+        self.may_be_spread(launch, threads).map(|manner| Begin {
+            manner,
             checks: Checks { litmus: false, ..self.checks },
             sites: Arc::clone(&self.sites),
             modules: self.modules.clone(),
@@ -189,20 +222,44 @@ impl Watch<'_> {
     /// Who observes the launch on several host threads, if that is possible.
     pub fn spread<'w>(&'w self, device: &'w Device, threads: usize) -> Option<Spread<'w>> {
         static SPREADS: AtomicU64 = AtomicU64::new(1);
-        if threads <= 1 || !has_room(device) || self.whole.is_some() {
+        if !has_room(device) || self.whole.is_some() {
             return None;
         }
-        let begin = self.sanitizer.detectors().of_run.begin_parts(self.launch)?;
+        let begin = self.sanitizer.detectors().of_run.begin_parts(self.launch, threads)?;
+        let shards = (begin.manner != Manner::Apart).then(|| self.shards(begin.unwritten));
+        let parts = if shards.is_some() { threads } else { parts(device, threads) };
         Some(Spread {
             watch: self,
             device,
             number: SPREADS.fetch_add(1, Ordering::Relaxed),
-            parts: (0..parts(device, threads)).map(|_| Place::default()).collect(),
+            parts: (0..parts).map(|_| Place::default()).collect(),
+            shards,
+            found: AtomicBool::new(false),
             begin,
             threads: AtomicUsize::new(0),
             saved: Default::default(),
         })
     }
+
+    /// Where there may be something that nobody has written, or not.
+    fn shards(&self, unwritten: bool) -> Shards {
+        let all = Arc::clone(&self.sanitizer.detectors);
+        Shards::new(move || {
+            let mut shard = Shard::default();
+            shard.global.before = unwritten.then(|| before(&all, shards::unwritten));
+            shard
+        })
+    }
+}
+
+/// What was written before a launch. Pages that are asked for by their numbers are of some address space.
+fn before(all: &Arc<Mutex<Detectors>>, of_page: fn(u64, &dyn Fn(u64) -> u64) -> u64) -> Before {
+    let all = Arc::clone(all);
+    Before::new(move |numbers| {
+        let of_run = &lock(&all).of_run;
+        let unwritten = |number| of_run.global.unwritten(&of_run.extras, number);
+        numbers.map(|number| of_page(number, &unwritten)).collect()
+    })
 }
 
 impl Spread<'_> {
@@ -225,14 +282,12 @@ impl Spread<'_> {
 
     #[cold]
     fn part(&self) -> Box<Part> {
-        let before = self.begin.unwritten.then(|| {
-            let all = Arc::clone(&self.watch.sanitizer.detectors);
-            Before::new(move |numbers| {
-                let of_run = &lock(&all).of_run;
-                numbers.map(|number| of_run.global.unwritten(&of_run.extras, number)).collect()
-            })
-        });
-        Box::new(Part { detector: self.begin.part(before), known: [u64::MAX; KNOWN] })
+        let own = self.begin.unwritten && self.shards.is_none();
+        let before = own.then(|| before(&self.watch.sanitizer.detectors, |number, of_page| of_page(number)));
+        let detector = self.begin.part(before);
+        let looking = detector.sites.looking(detector.launches[0].module);
+        let talk = Talk::new(self.shards.as_ref().and_then(|_| Looks::new(looking)));
+        Box::new(Part { detector, talk, known: [u64::MAX; KNOWN] })
     }
 
     /// What a store or an atomic is about to change is saved.
@@ -272,25 +327,44 @@ impl Spread<'_> {
         });
     }
 
+    /// If a part has found something the launch may end.
+    fn look_for_finds(&self, part: &Detector) {
+        if part.finds == Some(true) {
+            self.found.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// The launch has run, to its end or not. Whether that is all; else it is as if it had not.
     pub fn settle(self, done: bool) -> bool {
-        let Self { watch, device, parts, saved, .. } = self;
+        let Self { watch, device, parts, shards, saved, .. } = self;
         let inner = |Place(part)| part.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut parts: Vec<Detector> =
             parts.into_iter().filter_map(inner).map(|part| part.detector).collect();
-        let clean = done && parts.iter().all(|part| part.reports.pairs() == 0) && do_not_meet(&mut parts);
+        let talk = shards.is_some();
+        let mut shards = shards.map_or_else(Vec::new, Shards::into_all);
+        let clean = done && !parts.iter().any(finds) && (talk || do_not_meet(&mut parts));
         let of_run = &mut watch.sanitizer.detectors().of_run;
         if clean {
             of_run.absorb(watch.launch, parts);
+            shards.iter_mut().for_each(|shard| of_run.absorb_shard(watch.launch, shard));
             return true;
         }
         // Where something was found there will be more.
         let state::Launch { module, ref kernel, .. } = of_run.launches[watch.launch];
-        of_run.apart.entry(module).or_default().insert(kernel.clone(), false);
+        of_run.manners.entry(module).or_default().insert(kernel.clone(), Manner::InOrder);
         let saved = saved.map(|saved| saved.into_inner().unwrap_or_else(PoisonError::into_inner));
-        parts.iter().for_each(|part| undo(device, part, &saved));
+        for part in &parts {
+            undo(device, (&part.global, &part.extras), |address| address, &saved);
+            undo_undecided(device, part, &saved);
+        }
+        shards.iter().for_each(|shard| undo(device, (&shard.global, &shard.extras), shards::outside, &saved));
         false
     }
+}
+
+/// Whether a part has found something.
+fn finds(part: &Detector) -> bool {
+    part.finds == Some(true) || part.reports.pairs() > 0
 }
 
 /// Whether no part has changed what another one has accessed, but for what both count.
@@ -339,18 +413,40 @@ fn is_apart(number: u64, parts: &[(&Global, &Extras)]) -> bool {
     })
 }
 
-/// Puts back what words had that a part has changed.
-fn undo(device: &Device, part: &Detector, saved: &[Saved; LISTS]) {
-    for number in part.global.numbers() {
-        let page = saved[number as usize % LISTS].get(&number);
-        let Some((page, (rows, accessed))) = page.zip(part.global.rows_of(number)) else { continue };
+/// Puts back what words had that have been changed by what a shadow says, whose addresses are of other ones.
+fn undo(
+    device: &Device,
+    (global, extras): (&Global, &Extras),
+    address_of: impl Fn(u64) -> u64,
+    saved: &[Saved; LISTS],
+) {
+    for number in global.numbers() {
+        let Some((rows, accessed)) = global.rows_of(number) else { continue };
         for at in bits(accessed).filter(|&at| !rows[at].is_untouched()) {
-            let (at, changed) = (at as u64 * ROW, part.extras.footprint(&rows[at]).changed());
-            for word in (0..ROW / GRANULE).filter(|word| changed >> word & 1 != 0) {
-                let at = at + word * GRANULE;
-                write(device, number * PAGE + at, &page[at as usize..][..GRANULE as usize]);
-            }
+            let changed = extras.footprint(&rows[at]).changed();
+            let row = address_of(number * PAGE + at as u64 * ROW);
+            let words = (0..ROW / GRANULE).filter(|word| changed >> word & 1 != 0);
+            words.for_each(|word| put_back(device, row + word * GRANULE, saved));
         }
+    }
+}
+
+/// The same of what compare-and-swaps may have changed that were not decided when the launch ended.
+fn undo_undecided(device: &Device, part: &Detector, saved: &[Saved; LISTS]) {
+    for swap in part.blocks.under_way().flat_map(|block| &block.warps).filter_map(|warp| warp.swap.as_ref()) {
+        for (_, inside) in each_lane(&swap.addresses, swap.mask).filter(|(_, at)| *at < SHARED_WINDOW) {
+            let first = shards::outside(inside);
+            let words = (first..first.saturating_add(swap.bytes.into())).step_by(GRANULE as usize);
+            words.for_each(|address| put_back(device, address, saved));
+        }
+    }
+}
+
+/// Puts back what the word at an address had when its page was saved.
+fn put_back(device: &Device, address: u64, saved: &[Saved; LISTS]) {
+    let (number, at) = (Global::page_of(address), (address % PAGE / GRANULE * GRANULE) as usize);
+    if let Some(page) = saved[number as usize % LISTS].get(&number) {
+        write(device, number * PAGE + at as u64, &page[at..][..GRANULE as usize]);
     }
 }
 
@@ -396,11 +492,17 @@ impl Observer for Spread<'_> {
         if issue.masks.iter().all(|mask| *mask == 0) {
             return;
         }
-        self.with_part(|Part { detector, known }| {
+        self.with_part(|Part { detector, talk, known }| {
             if let Some(access) = issue.access.as_ref().filter(|access| access.access != Access::Load) {
                 self.save(known, access, issue.masks);
             }
-            detector.issue(0, issue);
+            match &self.shards {
+                Some(shards) => {
+                    talk.issue(detector, shards, issue);
+                    self.look_for_finds(detector);
+                }
+                None => detector.issue(0, issue),
+            }
         });
     }
 
@@ -408,11 +510,34 @@ impl Observer for Spread<'_> {
         self.watch.watches(function, instruction)
     }
 
+    fn follows(&self, function: FuncId, instruction: u32) -> bool {
+        let of_run = &self.watch.sanitizer.detectors().of_run;
+        let site = of_run.sites.id(self.watch.module, function, instruction);
+        self.shards.is_some() && is_held(of_run.sites.get(site))
+    }
+
+    fn executed(&self) {
+        if let Some(shards) = &self.shards {
+            self.with_part(|part| part.talk.executed(shards));
+        }
+    }
+
+    fn gives_up(&self) -> bool {
+        self.found.load(Ordering::Relaxed)
+    }
+
     fn happening(&self, happening: &Happening<'_>) {
         match happening {
             // What parts begin with.
             Happening::Began { .. } => self.watch.happening(happening),
-            _ => self.with_part(|part| part.detector.happening(0, happening)),
+            Happening::Swapped(lanes) if self.shards.is_some() => self.with_part(|part| {
+                part.talk.swapped(&mut part.detector, lanes);
+                self.look_for_finds(&part.detector);
+            }),
+            _ => self.with_part(|part| {
+                part.talk.happens(happening);
+                part.detector.happening(0, happening);
+            }),
         }
     }
 }

@@ -361,6 +361,11 @@ impl Blocks {
         self.places.keys().copied().filter(|&cta| cta >= first && cta - first < count).collect()
     }
 
+    /// All of them.
+    pub(crate) fn under_way(&self) -> impl Iterator<Item = &Block> {
+        self.places.values().map(|&place| &self.all[place])
+    }
+
     /// One is over, and takes what its rows have out of use.
     pub(crate) fn end(&mut self, cta: u32, release: impl FnMut(&mut Row)) {
         self.latest = None;

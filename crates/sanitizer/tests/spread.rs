@@ -1,21 +1,9 @@
 //! Launches on several host threads: what is found is what one finds, and nothing is left of a first try.
 
-use machine::observe::Observer;
-use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, LoadedModule, Profile};
-use sanitizer::{Moment, Report, Sanitizer, Shape, Suppressions};
-use std::sync::Arc;
+mod programs;
 
-/// Kernels with a pointer. CTAs have 64 threads, thread `i` of the grid has word `i`.
-fn text(body: &str) -> String {
-    format!(
-        ".version 8.0\n.target sm_90\n.address_size 64\n.shared .align 4 .b8 tile[256];\n\
-        .func increment(.param .b64 a)\n{{\n.reg .u64 %d;\n.reg .b32 %r;\nld.param.b64 %d, [a];\nld.global.u32 %r, [%d];\n\
-        add.u32 %r, %r, 1;\nst.global.u32 [%d], %r;\nret;\n}}\n\
-        .visible .entry k(.param .u64 p)\n{{\n.reg .u64 %d<4>;\n.reg .b32 %r<8>;\n.reg .pred %p<3>;\n\
-        ld.param.u64 %d0, [p];\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, %ctaid.x;\nmad.lo.u32 %r2, %r1, 64, %r0;\n\
-        mul.wide.u32 %d1, %r2, 4;\nadd.u64 %d1, %d0, %d1;\n{body}\nret;\n}}\n"
-    )
-}
+use programs::{BYTES, Program, WORDS, check, sanitizer};
+use sanitizer::Moment;
 
 /// Each thread adds one to its word.
 const OWN: &str = "ld.global.u32 %r3, [%d1];\nadd.u32 %r3, %r3, 1;\nst.global.u32 [%d1], %r3;";
@@ -53,109 +41,6 @@ const POINTS: &str = "atom.global.add.u64 %d3, [%d0], 0;\nand.b64 %d2, %d3, 0;\n
 const GUARDS: &str = "atom.global.add.u32 %r4, [%d0], 0;\n@%p0 st.global.v2.u32 [%d0], {%r4, %r4};";
 const AGAIN: &str = "mov.u32 %r4, 1;\natom.global.add.u32 %r4, [%d0], %r4;";
 
-const WORDS: usize = 64 * 64;
-const BYTES: u64 = 4 * WORDS as u64;
-
-struct Program {
-    device: Arc<Device>,
-    module: LoadedModule,
-    buffer: u64,
-}
-
-/// What has come of a launch: host threads of each try, reports, words that are others than before.
-#[derive(Debug, PartialEq)]
-struct Outcome {
-    tries: Vec<usize>,
-    reports: Vec<String>,
-    changed: Vec<(usize, u32)>,
-}
-
-impl Program {
-    fn new(body: &str) -> Self {
-        let source = ptx::source::Source::new("k.ptx", text(body));
-        let (module, _) = ptx::compile(&source).into_result().expect("it compiles");
-        let options = DeviceOptions { memory_limit: Some(1 << 20), ..DeviceOptions::default() };
-        let device = Device::new(Profile::default(), options).expect("a device");
-        let module = device.load(module).expect("it loads");
-        let buffer = device.memory().allocate(BYTES).expect("memory");
-        let words = (0..WORDS as u32).flat_map(u32::to_le_bytes).collect::<Vec<_>>();
-        device.memory().write(buffer, &words).expect("it is there");
-        Self { device, module, buffer }
-    }
-
-    /// Launches after a moment, on so many host threads if that can be; how many they were in each try, and what comes after.
-    fn launch(&self, sanitizer: &Sanitizer, threads: usize, after: &Moment) -> (Vec<usize>, Moment) {
-        let (grid, block, cluster) = ([64, 1, 1], [64, 1, 1], [1; 3]);
-        let shape = Shape { kernel: "k", grid, block, cluster };
-        let watch = sanitizer.begin_after(self.module.shared_module(), shape, after);
-        let launch = Launch {
-            kernel: self.module.kernel("k").expect("the kernel"),
-            grid,
-            block,
-            cluster: None,
-            nonportable_cluster: false,
-            dynamic_shared: 0,
-            params: self.buffer.to_le_bytes().to_vec(),
-        };
-        let mut tries = Vec::new();
-        let result = watch.run(&self.device, threads, |observer: &dyn Observer, threads| {
-            tries.push(threads);
-            let options = LaunchOptions { threads, observer: Some(observer), ..LaunchOptions::default() };
-            self.device.launch(&launch, &options)
-        });
-        let moment = watch.end();
-        if let Err(LaunchError::Fault(fault)) = result {
-            sanitizer.fault(&fault);
-        }
-        (tries, moment)
-    }
-
-    /// A report, whose addresses are those of its memory.
-    fn told(&self, report: &Report) -> String {
-        let text = report.text();
-        let mut parts = text.split("0x");
-        let mut told = parts.next().expect("there is always one").to_owned();
-        for part in parts {
-            let end = part.find(|digit: char| !digit.is_ascii_hexdigit()).unwrap_or(part.len());
-            let address = u64::from_str_radix(&part[..end], 16).expect("a number");
-            told += &format!("{}{}", address - self.buffer, &part[end..]);
-        }
-        told
-    }
-
-    fn outcome(&self, sanitizer: &Sanitizer, tries: Vec<usize>) -> Outcome {
-        let mut memory = vec![0; BYTES as usize];
-        self.device.memory().read(self.buffer, &mut memory).expect("it is there");
-        let reports = sanitizer.reports().iter().map(|report| self.told(report)).collect();
-        let words = memory.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four")));
-        let changed = words.enumerate().filter(|(at, word)| *at as u32 != *word).collect();
-        Outcome { tries, reports, changed }
-    }
-}
-
-fn sanitizer() -> Sanitizer {
-    Sanitizer::new("all".parse().expect("all checks"), Suppressions::default())
-}
-
-/// Runs a kernel once, whose memory nobody has written if it is to be fresh.
-fn run(body: &str, threads: usize, fresh: bool) -> Outcome {
-    let (program, sanitizer) = (Program::new(body), sanitizer());
-    if fresh {
-        sanitizer.allocated(program.buffer, BYTES);
-    }
-    let (tries, _) = program.launch(&sanitizer, threads, &sanitizer.now());
-    program.outcome(&sanitizer, tries)
-}
-
-/// Whether a kernel leaves what it leaves on one host thread, is judged alike, and is run so often.
-fn check(body: &str, fresh: bool, tries: &[usize]) -> Outcome {
-    let (spread, alone) = (run(body, 4, fresh), run(body, 1, fresh));
-    assert_eq!(alone.tries, [1]);
-    assert!(spread.changed == alone.changed, "{:?}", spread.changed.len());
-    assert_eq!((&spread.reports, &spread.tries[..]), (&alone.reports, tries));
-    spread
-}
-
 #[test]
 fn what_is_clean_runs_once_on_several_host_threads() {
     for body in [OWN, TILE, CALL] {
@@ -185,11 +70,17 @@ fn atomics_whose_results_nobody_reads_count() {
 }
 
 #[test]
-fn where_atomics_tell_ctas_of_one_another_there_is_one_host_thread() {
+fn atomics_that_tell_ctas_of_one_another_are_followed() {
+    let tries_of_few = |body| {
+        let (program, sanitizer) = (Program { ctas: 16, ..Program::new(body) }, sanitizer());
+        program.launch(&sanitizer, 4, &sanitizer.now()).0
+    };
     for body in [TICKET, RELEASES, AGAIN, POINTS, GUARDS] {
-        assert_eq!(check(body, false, &[1]).reports, [""; 0], "{body}");
+        assert_eq!(check(body, false, &[4]).reports, [""; 0], "{body}");
+        assert_eq!(tries_of_few(body), [1], "{body}");
     }
-    assert!(check(NARROW, false, &[1]).reports[0].starts_with("race: "));
+    assert_eq!(tries_of_few(COUNTS), [4]);
+    assert!(check(NARROW, false, &[4, 1]).reports[0].starts_with("race: "));
 }
 
 /// Behind a launch nothing races with what it has counted, beside it all weak accesses do, and strong ones of another size.

@@ -89,6 +89,8 @@ pub(crate) struct Watched<'a> {
     image: &'a Image,
     /// Whether the observer wants to hear of an operation.
     wanted: Vec<bool>,
+    /// Whether it wants to hear that the operation has been executed.
+    followed: Vec<bool>,
     /// What is done about bad accesses, if kernels may go on after them.
     forgiveness: Option<Forgiveness<'a>>,
 }
@@ -96,12 +98,14 @@ pub(crate) struct Watched<'a> {
 impl<'a> Watched<'a> {
     pub(crate) fn new(observer: &'a dyn Observer, grid: &'a Grid<'a>) -> Self {
         let image = grid.image;
-        let wants = |(meta, origin): (&Meta, &Origin)| {
-            *meta != Meta::Part && observer.watches(origin.function, origin.instruction)
+        let of_all = |wants: &dyn Fn(&Origin) -> bool| {
+            let all = image.metas.iter().zip(&image.origins);
+            all.map(|(meta, origin)| *meta != Meta::Part && wants(origin)).collect::<Vec<bool>>()
         };
-        let wanted = image.metas.iter().zip(&image.origins).map(wants).collect();
+        let wanted = of_all(&|origin| observer.watches(origin.function, origin.instruction));
+        let followed = of_all(&|origin| observer.follows(origin.function, origin.instruction));
         let forgiveness = observer.forgives().then(|| Forgiveness::new(observer, grid));
-        Self { observer, image, wanted, forgiveness }
+        Self { observer, image, wanted, followed, forgiveness }
     }
 }
 
@@ -120,10 +124,14 @@ impl Watch for Watched<'_> {
 
     #[inline(always)]
     fn execute(&mut self, x: &mut Exec<'_>, pc: u32, step: impl Fn(&mut Exec<'_>) -> u32) -> u32 {
-        match &mut self.forgiveness {
+        let next = match &mut self.forgiveness {
             None => step(x),
             Some(forgiveness) => forgiveness.execute(x, pc, &step),
+        };
+        if self.followed[pc as usize] {
+            self.observer.executed();
         }
+        next
     }
 }
 

@@ -91,7 +91,8 @@ impl<'a> Work<'a> {
     /// Whether the grid stops, after a look at whether somebody else says so.
     pub(crate) fn must_stop(&self) -> bool {
         let is_set = |flag: Option<&AtomicBool>| flag.is_some_and(|flag| flag.load(Relaxed));
-        if is_set(self.plan.cancel) || is_set(self.plan.stopped) {
+        let gives_up = || self.plan.observer.is_some_and(|observer| observer.gives_up());
+        if is_set(self.plan.cancel) || is_set(self.plan.stopped) || gives_up() {
             self.stop_with(Stop::Cancelled);
         }
         self.stopped.load(Relaxed)
