@@ -145,6 +145,8 @@ impl Place {
 /// See the module.
 pub(crate) struct Shards {
     places: [Place; SHARDS],
+    /// Whether a host thread has panicked, which may never give back what it has.
+    abandoned: AtomicBool,
     make: Box<dyn Fn() -> Shard + Send + Sync>,
 }
 
@@ -169,14 +171,35 @@ fn wait_while(is_so: impl Fn() -> bool) {
 impl Shards {
     /// Shards each of which begins as one that is made.
     pub(crate) fn new(make: impl Fn() -> Shard + Send + Sync + 'static) -> Self {
-        Self { places: std::array::from_fn(|_| Place::default()), make: Box::new(make) }
+        Self {
+            places: std::array::from_fn(|_| Place::default()),
+            abandoned: AtomicBool::new(false),
+            make: Box::new(make),
+        }
+    }
+
+    /// While that lives, a panic of this host thread is one of all others that ask for a shard, which else would wait for ever.
+    pub(crate) fn panic_together(&self) -> impl Drop + '_ {
+        struct Together<'a>(&'a AtomicBool);
+        impl Drop for Together<'_> {
+            fn drop(&mut self) {
+                if std::thread::panicking() {
+                    self.0.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+        Together(&self.abandoned)
     }
 
     /// Takes one once nobody else has it, and may then change these words of the memory there.
+    ///
+    /// # Panics
+    /// If another host thread has.
     pub(crate) fn take(&self, number: usize, changed: u16) -> Box<Shard> {
         let place = &self.places[number];
         while place.taken.0.swap(true, Ordering::Acquire) {
-            wait_while(|| place.taken.0.load(Ordering::Relaxed));
+            wait_while(|| place.taken.0.load(Ordering::Relaxed) && !self.abandoned.load(Ordering::Relaxed));
+            assert!(!self.abandoned.load(Ordering::Relaxed), "another host thread has panicked");
         }
         let shard = place.shard().take().unwrap_or_else(|| Box::new((self.make)()));
         if changed != 0 {
@@ -249,6 +272,20 @@ mod tests {
         let rows = |address| unwritten(inside(address) / PAGE, &of_page);
         let third = 1 << (inside(2 * PAGE) % PAGE / ROW);
         assert_eq!((rows(0), rows(5 * ROW)), (third, u64::MAX));
+    }
+
+    #[test]
+    fn nobody_waits_for_who_has_panicked() {
+        let shards = Shards::new(Shard::default);
+        std::thread::scope(|scope| {
+            let holder = scope.spawn(|| {
+                let _together = shards.panic_together();
+                let _shard = shards.take(3, 0);
+                panic!("a mistake of the detector");
+            });
+            assert!(holder.join().is_err());
+            assert!(scope.spawn(|| shards.take(3, 0)).join().is_err());
+        });
     }
 
     #[test]

@@ -527,11 +527,11 @@ impl Observer for Spread<'_> {
     }
 
     fn happening(&self, happening: &Happening<'_>) {
-        match happening {
+        match (happening, &self.shards) {
             // What parts begin with.
-            Happening::Began { .. } => self.watch.happening(happening),
-            Happening::Swapped(lanes) if self.shards.is_some() => self.with_part(|part| {
-                part.talk.swapped(&mut part.detector, lanes);
+            (Happening::Began { .. }, _) => self.watch.happening(happening),
+            (Happening::Swapped(lanes), Some(shards)) => self.with_part(|part| {
+                part.talk.swapped(&mut part.detector, shards, lanes);
                 self.look_for_finds(&part.detector);
             }),
             _ => self.with_part(|part| {

@@ -114,6 +114,7 @@ impl Talk {
             }
             None => *others.entry(issue.block).or_insert(1) += 1,
         }
+        let _together = shards.panic_together();
         let site = *detector.site_of(0, issue);
         let changes = access.access != Access::Load;
         let take = |number| {
@@ -157,7 +158,8 @@ impl Talk {
     }
 
     /// A compare-and-swap has been decided.
-    pub(crate) fn swapped(&mut self, detector: &mut Detector, lanes: &Lanes) {
+    pub(crate) fn swapped(&mut self, detector: &mut Detector, shards: &Shards, lanes: &Lanes) {
+        let _together = shards.panic_together();
         let who = detector.who(0, lanes.block, lanes.warp, lanes.place);
         let Some(swap) = detector.warp(who).swap.take() else { return };
         let mut left = swap.mask;
