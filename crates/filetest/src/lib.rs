@@ -33,7 +33,7 @@ pub mod texture;
 pub mod value;
 
 use machine::Asynchrony;
-pub use ptxas::{Level, Options};
+pub use ptxas::{Level, Options, Tuning};
 use std::path::Path;
 
 /// Runs every case of a file under every schedule; its program is in `ptx`, which may be the file itself.

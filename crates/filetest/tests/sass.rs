@@ -1,7 +1,7 @@
 //! The cases of `tests/run` and `tests/clang` whose kernels our ptxas compiles, as SASS on the machine that executes that:
 //! at both levels, and with so few registers that much is spilled.
 
-use filetest::{Level, Options};
+use filetest::{Level, Options, Tuning};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -47,6 +47,7 @@ const FEW: Options = Options {
     lines: false,
     relocatable: false,
     text: false,
+    tuning: Tuning::GUESSED,
 };
 
 fn main() -> ExitCode {

@@ -166,7 +166,7 @@ mod tests {
         }
         code.place(behind);
         store(&mut code, lane, value);
-        optimise(&mut code, false);
+        optimise(&mut code, false, &Tuning::default());
         let all = names(&code);
         assert!(all.contains(&"BSSY") && all.contains(&"BSYNC"), "{all:?}");
     }
