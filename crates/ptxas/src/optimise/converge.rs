@@ -10,6 +10,7 @@ use super::graph::Flow;
 use super::slots;
 use crate::allocate::Units;
 use crate::code::{Code, Instruction, Label, Line, Operand, Reg};
+use crate::opcode::Kind;
 use crate::schedule::{Latency, latency};
 use smol_str::format_smolstr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,9 +66,10 @@ pub(crate) fn converge(code: &mut Code) {
             None => open.push(branch),
         }
     }
-    // In the arms of those nobody waits either: a random kernel with a barrier in a loop, to which lanes came apart, hung on an H100 where some
-    // of them had met by `BSYNC` on the way. Why is not known; without it, and with a `YIELD` in the loop, it ended.
-    for &branch in &open {
+    // In the arms of those nobody waits either, if threads of the kernel meet otherwise: a random one with a barrier in a loop, to which lanes
+    // came apart, hung on an H100 where some of them had met by `BSYNC` on the way. Why is not known; without it, and with a `YIELD` in the loop,
+    // it ended. Where nobody meets, lanes that stay apart cost several times as much (`sort_rows` of `tests/clang`, whose function calls itself).
+    for &branch in open.iter().filter(|_| meets(code)) {
         let arms = reached(&flow, &flow.blocks[branch].successors, after[branch]);
         regions.retain(|it| it.blocks.contains(&branch) || it.blocks.is_disjoint(&arms));
     }
@@ -85,6 +87,29 @@ pub(crate) fn converge(code: &mut Code) {
     let settled = open.is_empty() && left.is_empty();
     let spared = spared(code, &flow, &apart, settled);
     write(code, &flow, &numbered, &spared);
+}
+
+/// Whether threads of a kernel may wait for others, where it is not by what this writes. Of what is not known they may.
+fn meets(code: &Code) -> bool {
+    code.lines.iter().any(|line| match line {
+        Line::Instruction(one) => match one.name.kind() {
+            Kind::Meeting => !["YIELD", "NOP"].contains(&one.name.as_str()),
+            Kind::Group => true,
+            Kind::Other => !["ULDC", "R2UR", "CS2R"].contains(&one.name.head()),
+            Kind::Pipe(_)
+            | Kind::Matrices
+            | Kind::Shuffle
+            | Kind::Unit
+            | Kind::Load
+            | Kind::Store
+            | Kind::Atomic
+            | Kind::Aside
+            | Kind::Branch
+            | Kind::End
+            | Kind::Call => false,
+        },
+        Line::Label(_) => false,
+    })
 }
 
 /// The lines at which lanes need not wait for one another; `settled`: none are ever apart but for what one branch decides.
