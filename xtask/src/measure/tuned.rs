@@ -71,7 +71,7 @@ pub(crate) fn tune(compiler: &Path, folder: &Path, device: &Device, wanted: &[St
 /// The lines of a kernel at a size; none if that is too large.
 fn one(case: &Case<'_>, texts: &Texts, folder: &Path, device: &Device) -> Result<Option<String>> {
     let module = texts.module(case)?;
-    let mut tried: Vec<(Vec<u8>, Cost)> = Vec::new();
+    let mut tried: Vec<(Vec<u8>, Option<Cost>)> = Vec::new();
     let (mut lines, mut wrote, mut is_small) = (String::new(), None, true);
     descend(|tuning| -> Result<Option<Cost>> {
         let how = Options { tuning, ..Level::Overlapped.into() };
@@ -83,7 +83,7 @@ fn one(case: &Case<'_>, texts: &Texts, folder: &Path, device: &Device) -> Result
             }
         };
         if let Some((_, cost)) = tried.iter().find(|(cubin, _)| *cubin == compiled.cubin) {
-            return Ok(Some(*cost));
+            return Ok(*cost);
         }
         let (report, left) = report(case, &compiled.cubin, device, NonZeroUsize::MIN)?;
         if tried.is_empty() && report.counters.instructions > MOST {
@@ -104,8 +104,9 @@ fn one(case: &Case<'_>, texts: &Texts, folder: &Path, device: &Device) -> Result
             text(tuning),
             cost.cycles,
         )?;
+        let cost = is_same.then_some(cost);
         tried.push((compiled.cubin, cost));
-        Ok(is_same.then_some(cost))
+        Ok(cost)
     })?;
     Ok(is_small.then_some(lines))
 }

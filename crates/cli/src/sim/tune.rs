@@ -72,8 +72,7 @@ impl Subject<'_> {
             });
         });
         let best = found?.map(|(_, cost)| cost);
-        let is_best =
-            |it: &Tried| Some(it.cost) == best && (self.any_order || it.wrote == tuned.tried[0].wrote);
+        let is_best = |it: &Tried| Some(it.cost) == best && self.is_right(&tuned, it);
         tuned.best = tuned.tried.iter().position(is_best).unwrap_or(0);
         Ok(tuned)
     }
@@ -87,7 +86,7 @@ impl Subject<'_> {
             Err(_) => return Ok(None),
         };
         if let Some(same) = tuned.tried.iter().find(|it| it.cubin == cubin) {
-            return Ok(Some(same.cost));
+            return Ok(self.is_right(tuned, same).then_some(same.cost));
         }
         let code = Code::new(self.file, &cubin, false)?;
         let Modelled { report, bound, memory } = code
@@ -99,9 +98,14 @@ impl Subject<'_> {
         };
         let registers = kernels.first().map_or(0, |usage| usage.registers);
         let cost = Cost { cycles: report.cycles, registers };
-        let is_right = self.any_order || tuned.tried.first().is_none_or(|first| first.wrote == wrote);
         tuned.tried.push(Tried { tuning, cost, wrote, cubin, nanoseconds: None });
+        let is_right = tuned.tried.last().is_some_and(|it| self.is_right(tuned, it));
         Ok(is_right.then_some(cost))
+    }
+
+    /// Whether code may be taken for what it writes.
+    fn is_right(&self, tuned: &Tuned, it: &Tried) -> bool {
+        self.any_order || !tuned.writes_other_bytes(it)
     }
 
     /// Measures all that was tried on this machine's GPU, in turns.
