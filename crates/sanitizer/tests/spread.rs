@@ -2,7 +2,7 @@
 
 mod programs;
 
-use programs::{BYTES, Program, WORDS, check, sanitizer};
+use programs::{BYTES, Program, WORDS, check, random_kernels, sanitizer};
 use sanitizer::Moment;
 
 /// Each thread adds one to its word.
@@ -181,29 +181,15 @@ fn random_body(mut next: impl FnMut(u32) -> u32) -> String {
 
 #[test]
 fn random_kernels_are_judged_alike() {
-    let mut state = 1_u32;
-    let mut next = move |below: u32| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 16) % below
-    };
     let mut clean = 0;
-    for _ in 0..60 {
-        let body = random_body(&mut next);
-        let at = 4 * u64::from(next(2048));
-        let access = [machine::fault::Access::Load, machine::fault::Access::Store][next(2) as usize];
-        let of = |threads| {
-            let (program, sanitizer) = (Program::new(&body), sanitizer());
-            let (tries, _) = program.launch(&sanitizer, threads, &sanitizer.now());
-            let outcome = program.outcome(&sanitizer, tries);
-            // Whether something beside the launch races with it.
-            sanitizer.copied("a copy", &[(program.buffer + at, 4, access)], &Moment::default());
-            (outcome, sanitizer.reports().len())
-        };
-        let ((several, beside), (one, beside_one)) = (of(4), of(1));
-        assert_eq!((&several.reports, beside), (&one.reports, beside_one), "{body}");
-        assert!(!one.reports.is_empty() || several.changed == one.changed, "{body}");
-        clean += u32::from(several.tries == [4]);
-    }
+    random_kernels(
+        60,
+        |next| random_body(next),
+        |body, several, one| {
+            assert!(!one.reports.is_empty() || several.changed == one.changed, "{body}");
+            clean += u32::from(several.tries == [4]);
+        },
+    );
     // Both have been tried.
     assert!((10..50).contains(&clean), "{clean}");
 }

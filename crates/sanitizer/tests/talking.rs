@@ -4,7 +4,7 @@
 mod programs;
 
 use machine::fault::Access;
-use programs::{BYTES, Program, check, sanitizer};
+use programs::{BYTES, Program, check, random_kernels, sanitizer};
 use sanitizer::{Moment, Sanitizer, Suppressions};
 
 /// Tries of each kernel: host threads come in another order each time.
@@ -210,30 +210,16 @@ fn random_body(next: &mut impl FnMut(u32) -> u32) -> String {
 
 #[test]
 fn random_kernels_are_judged_alike() {
-    let mut state = 1_u32;
-    let mut next = move |below: u32| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 16) % below
-    };
     let mut clean = 0;
-    for _ in 0..80 {
-        let body = random_body(&mut next);
-        let at = 4 * u64::from(next(2048));
-        let access = [Access::Load, Access::Store][next(2) as usize];
-        let of = |threads| {
-            let (program, sanitizer) = (Program::new(&body), sanitizer());
-            let (tries, _) = program.launch(&sanitizer, threads, &sanitizer.now());
-            let outcome = program.outcome(&sanitizer, tries);
-            // Whether something beside the launch races with it.
-            sanitizer.copied("a copy", &[(program.buffer + at, 4, access)], &Moment::default());
-            (outcome, sanitizer.reports().len())
-        };
-        let ((several, beside), (one, beside_one)) = (of(4), of(1));
-        assert_eq!((&several.reports, beside), (&one.reports, beside_one), "{body}");
-        let tries: &[usize] = if one.reports.is_empty() { &[4] } else { &[4, 1] };
-        assert_eq!(several.tries, tries, "{body}");
-        clean += u32::from(one.reports.is_empty());
-    }
+    random_kernels(
+        80,
+        |mut next| random_body(&mut next),
+        |body, several, one| {
+            let tries: &[usize] = if one.reports.is_empty() { &[4] } else { &[4, 1] };
+            assert_eq!(several.tries, tries, "{body}");
+            clean += u32::from(one.reports.is_empty());
+        },
+    );
     // Both have been tried.
     assert!((15..65).contains(&clean), "{clean}");
 }

@@ -299,28 +299,10 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
     fs::write(choice.folder.join("device.txt"), format!("{}, driver of CUDA {major}.{minor}\n", gpu.name()))?;
     for family in choice.families() {
         let path = choice.folder.join(family.file());
-        let time = match family {
-            Family::Validation => validation::time,
-            Family::Tuned => tuned::time,
-            Family::Issue
-            | Family::Latency
-            | Family::Shared
-            | Family::Chase
-            | Family::Throughput
-            | Family::Depth
-            | Family::Beside
-            | Family::Cluster
-            | Family::Wavefronts
-            | Family::Requests
-            | Family::Placement
-            | Family::Clock
-            | Family::Launch
-            | Family::Facts => {
-                micro(choice, &gpu, family, &path)?;
-                continue;
-            }
-        };
-        if let Some(kernels) = &choice.kernels {
+        if !matches!(family, Family::Validation | Family::Tuned) {
+            micro(choice, &gpu, family, &path)?;
+        } else if let Some(kernels) = &choice.kernels {
+            let time = if family == Family::Tuned { tuned::time } else { validation::time };
             fs::write(path, time(&gpu, kernels, choice.once)?)?;
         }
     }

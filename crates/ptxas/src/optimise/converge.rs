@@ -69,7 +69,8 @@ pub(crate) fn converge(code: &mut Code) {
     // In the arms of those nobody waits either, if threads of the kernel meet otherwise: a random one with a barrier in a loop, to which lanes
     // came apart, hung on an H100 where some of them had met by `BSYNC` on the way. Why is not known; without it, and with a `YIELD` in the loop,
     // it ended. Where nobody meets, lanes that stay apart cost several times as much (`sort_rows` of `tests/clang`, whose function calls itself).
-    for &branch in open.iter().filter(|_| meets(code)) {
+    let parted: &[usize] = if !open.is_empty() && meets(code) { &open } else { &[] };
+    for &branch in parted {
         let arms = reached(&flow, &flow.blocks[branch].successors, after[branch]);
         regions.retain(|it| it.blocks.contains(&branch) || it.blocks.is_disjoint(&arms));
     }

@@ -1,5 +1,6 @@
 //! Kernels of one pattern, launched with checks on several host threads and on one.
 
+use machine::fault::Access;
 use machine::observe::Observer;
 use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, LoadedModule, Profile};
 use sanitizer::{Moment, Report, Sanitizer, Shape, Suppressions};
@@ -130,4 +131,34 @@ pub(crate) fn check(body: &str, fresh: bool, tries: &[usize]) -> Outcome {
     assert!(spread.changed == alone.changed, "{:?}", spread.changed.len());
     assert_eq!((&spread.reports, &spread.tries[..]), (&alone.reports, tries));
     spread
+}
+
+/// Runs kernels of random numbers below a limit, each on four host threads and on one. What is found is alike, as is what something beside the
+/// launch races with. Each is told with what has come of it on several threads and on one.
+pub(crate) fn random_kernels(
+    count: usize,
+    body: impl Fn(&mut dyn FnMut(u32) -> u32) -> String,
+    mut each: impl FnMut(&str, &Outcome, &Outcome),
+) {
+    let mut state = 1_u32;
+    let mut next = move |below: u32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 16) % below
+    };
+    for _ in 0..count {
+        let body = body(&mut next);
+        let at = 4 * u64::from(next(2048));
+        let access = [Access::Load, Access::Store][next(2) as usize];
+        let of = |threads| {
+            let (program, sanitizer) = (Program::new(&body), sanitizer());
+            let (tries, _) = program.launch(&sanitizer, threads, &sanitizer.now());
+            let outcome = program.outcome(&sanitizer, tries);
+            // Whether something beside the launch races with it.
+            sanitizer.copied("a copy", &[(program.buffer + at, 4, access)], &Moment::default());
+            (outcome, sanitizer.reports().len())
+        };
+        let ((several, beside), (one, beside_one)) = (of(4), of(1));
+        assert_eq!((&several.reports, beside), (&one.reports, beside_one), "{body}");
+        each(&body, &several, &one);
+    }
 }
