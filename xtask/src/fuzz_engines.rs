@@ -198,7 +198,7 @@ fn others(
     case: &Case,
 ) -> Result<Vec<(&'static str, Outcome)>> {
     Ok(match choice.engine {
-        Engine::Jit | Engine::Cuda => vec![("", engines.compile(case))],
+        Engine::Jit | Engine::Cuda => engines.compile(case),
         Engine::Sass => vec![("", sass::run(case, choice.tuning))],
         Engine::CudaSass => {
             let mut outcomes = Vec::new();
@@ -213,13 +213,6 @@ fn others(
             outcomes
         }
     })
-}
-
-/// What differs from what the interpreter makes of it, if anything does.
-fn difference(interpreted: &Outcome, others: &[(&str, Outcome)]) -> Option<String> {
-    let mut told =
-        others.iter().filter_map(|(how, other)| Some((how, engine::difference(interpreted, other)?)));
-    told.next().map(|(how, what)| format!("{how}{what}"))
 }
 
 /// A kernel on both engines, and what the interpreter made of it.
@@ -242,13 +235,13 @@ fn one(choice: &Choice, engines: &Engines, gpus: &Gpus, seed: u64) -> Result<(Ta
             *tally.declined.entry(why).or_default() += 1;
         }
     }
-    if let Some(what) = difference(&interpreted, &compiled) {
+    if let Some(what) = engine::differences(&interpreted, &compiled) {
         let begun = Instant::now();
         let small = minimise(&kernel, &mut |kernel| {
             let case = Case::of(kernel);
             begun.elapsed() < MINIMISING
                 && others(choice, engines, gpus, &case)
-                    .is_ok_and(|others| difference(&engines.interpret(&case), &others).is_some())
+                    .is_ok_and(|others| engine::differences(&engines.interpret(&case), &others).is_some())
         });
         keep(&choice.findings, seed, &Case::of(&small))?;
         tally.findings.push((seed, what));

@@ -10,7 +10,7 @@
 //! Which LLVM there is, is known only when it is open, and to open it takes longer than all the rest. So the folder notes which
 //! file it was last, and as long as that is there unchanged the objects made by it are used.
 
-use crate::llvm::{self, Host};
+use crate::llvm::{self, Effort, Host};
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 use std::fs::{self, DirBuilder, File, Metadata};
@@ -66,12 +66,12 @@ pub struct Kept {
 pub(crate) struct Key([u8; DIGEST]);
 
 impl Key {
-    /// That of a text, if it is known which LLVM would compile it.
-    pub(crate) fn of(text: &str, cache: &Cache) -> Option<Self> {
+    /// That of a text and what is put into it, if it is known which LLVM would compile it.
+    pub(crate) fn of(text: &str, effort: Effort, cache: &Cache) -> Option<Self> {
         let library = llvm::opened_file().and_then(|path| Library::at(&path)).or_else(|| cache.noted())?;
         let mut digest = Sha256::new();
         let version = env!("CARGO_PKG_VERSION");
-        for part in [version, llvm::OPTIONS, &Host::this().to_string(), &library.to_string(), text] {
+        for part in [version, effort.options(), &Host::this().to_string(), &library.to_string(), text] {
             digest.update((part.len() as u64).to_le_bytes());
             digest.update(part);
         }

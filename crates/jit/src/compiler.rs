@@ -1,9 +1,11 @@
 //! From a kernel to code that can be called: text, object file, machine code in memory.
 
-use crate::cache::{Cache, Key};
+use crate::beside::Beside;
 use crate::class::Rows;
-use crate::code::Loaded;
-use crate::{Refusal, emit, llvm, run, width};
+use crate::llvm::Effort;
+use crate::objects::Objects;
+use crate::tiers::Tiers;
+use crate::{Refusal, emit, run, width};
 use ir::Function;
 use machine::compiled::{Background, Code, Engine, EngineId, Source};
 use std::sync::Arc;
@@ -13,27 +15,31 @@ use std::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Compiler {
     id: EngineId,
-    cache: Option<Cache>,
+    pub(crate) objects: Arc<Objects>,
+    pub(crate) beside: Arc<Beside>,
+    /// What is put into everything; without it, little at first.
+    pub(crate) effort: Option<Effort>,
 }
 
 impl Compiler {
-    pub(crate) fn new(cache: Option<Cache>) -> Self {
-        Self { id: EngineId::fresh(), cache }
+    pub(crate) fn new(objects: Arc<Objects>, effort: Option<Effort>) -> Self {
+        Self { id: EngineId::fresh(), objects, beside: Arc::default(), effort }
     }
 
-    /// The object file of a text, from the cache if it is there.
-    fn object(&self, text: &str) -> Result<(Vec<u8>, bool), String> {
-        let Some(cache) = &self.cache else { return llvm::compile(text).map(|object| (object, false)) };
-        let key = Key::of(text, cache);
-        if let Some(object) = key.as_ref().and_then(|key| cache.load(key)) {
-            return Ok((object, true));
+    /// The machine code of a kernel's text, and how it came to be.
+    fn code(&self, kernel: &str, text: String) -> Result<(Tiers, &'static str), String> {
+        let how = |kept, compiled| if kept { "from the cache" } else { compiled };
+        let of_llvm = |why| format!("LLVM: {why}");
+        if let Some(effort) = self.effort {
+            let (object, kept) = self.objects.object(&text, effort).map_err(of_llvm)?;
+            return Ok((Tiers::always(&object)?, how(kept, "compiled")));
         }
-        let object = llvm::compile(text)?;
-        // Which LLVM there is may be known only now.
-        if let Some(key) = key.or_else(|| Key::of(text, cache)) {
-            cache.store(&key, &object);
+        if let Some(object) = self.objects.kept(&text, Effort::Full) {
+            return Ok((Tiers::always(&object)?, how(true, "")));
         }
-        Ok((object, false))
+        let (object, kept) = self.objects.object(&text, Effort::Quick).map_err(of_llvm)?;
+        let tiers = Tiers::quick(&object, kernel, text, &self.objects, &self.beside)?;
+        Ok((tiers, how(kept, "compiled quickly")))
     }
 }
 
@@ -56,53 +62,19 @@ impl Engine for Compiler {
 
     fn compile(&self, source: &Source<'_>) -> Result<Arc<dyn Code>, String> {
         let begun = Instant::now();
-        let (emitted, rows) = emit_kernel(source).map_err(|refusal| refusal.to_string())?;
+        let (mut emitted, rows) = emit_kernel(source).map_err(|refusal| refusal.to_string())?;
         let threads: u32 = rows.block.iter().product();
         let name = source.name();
         log::trace!("{name} as LLVM's text:\n{}", emitted.text);
         let written = begun.elapsed();
-        let of_llvm = |why| format!("LLVM: {why}");
-        let (object, kept) = self.object(&emitted.text).map_err(of_llvm)?;
-        let loaded = Loaded::link(&object)?;
+        let (tiers, how) = self.code(name, std::mem::take(&mut emitted.text))?;
         let code =
-            run::Compiled::new(emitted, source.kernel(), loaded, threads.div_ceil(rows.width), rows.width)?;
-        let (how, all) = (if kept { "from the cache" } else { "compiled" }, begun.elapsed());
-        log::debug!("{name}: {how} in {all:?}, {written:?} of it until its text was there");
+            run::Compiled::new(emitted, source.kernel(), tiers, threads.div_ceil(rows.width), rows.width);
+        log::debug!("{name}: {how} in {:?}, {written:?} of it until its text was there", begun.elapsed());
         Ok(Arc::new(code))
     }
 
     fn declined(&self, kernel: &str, why: &str) {
         log::info!("kernel {kernel} is interpreted: {why}");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A second process finds what the first one has made; what has been damaged meanwhile is made anew.
-    #[test]
-    fn objects_are_found_again() {
-        if let Err(why) = llvm::available() {
-            return eprintln!("skipped: {why}");
-        }
-        let folder = tempfile::tempdir().unwrap();
-        let process = || Compiler::new(Some(Cache::at(folder.path().join("warploom"))));
-        let text = "define i32 @rows(ptr %context, i32 %rows) {\n  ret i32 %rows\n}\n";
-        let (made, kept) = process().object(text).unwrap();
-        assert!(!kept);
-        assert_eq!(process().object(text), Ok((made.clone(), true)));
-        assert!(Loaded::link(&made).unwrap().address_of("rows").is_some());
-        let (_, kept) = process().object(&text.replace("@rows", "@others")).unwrap();
-        assert!(!kept);
-        let entries =
-            std::fs::read_dir(folder.path().join("warploom")).unwrap().map(|entry| entry.unwrap().path());
-        for path in entries.filter(|path| path.extension().is_some()) {
-            let mut bytes = std::fs::read(&path).unwrap();
-            *bytes.last_mut().unwrap() ^= 1;
-            std::fs::write(&path, bytes).unwrap();
-        }
-        assert_eq!(process().object(text).map(|(_, kept)| kept), Ok(false));
-        assert_eq!(process().object(text), Ok((made, true)));
     }
 }

@@ -17,9 +17,11 @@
 //! | `emit` | what an instruction is in LLVM's text, and why no access leaves the guest's memory |
 //! | `llvm` | LLVM's C API; from text to object files |
 //! | `cache` | object files that are kept on disk |
+//! | `objects` | object files of texts: compiled, or kept |
 //! | `code` | machine code in memory: object files, linked |
+//! | `tiers` | which code of a kernel runs: quickly compiled, or better |
 //! | `compiler` | all of that, in order |
-//! | `beside` | compiling beside the launches |
+//! | `beside` | what is done beside the launches |
 //! | `choice` | which engine, as users say it |
 //! | `special`, `scattered` | what code calls for a row: approximations, elements at places of their own |
 //! | `context`, `sites`, `lists` | what code and host tell each other |
@@ -28,8 +30,8 @@
 //!
 //! The machine has CTAs, memory, faults and host threads ([`machine::compiled`]); results are those of its interpreter, bit
 //! for bit. What is not compiled is refused by name ([`Refusal`]), kernel by kernel, and interpreted.
-//! The crate calls LLVM and the code that it makes, and is called by that, which needs `unsafe`: in `llvm/`, `code.rs`, `context.rs`, `run.rs`, `special.rs` and
-//! `scattered.rs`, nowhere else.
+//! The crate calls LLVM and the code that it makes, and is called by that, which needs `unsafe`: in `llvm/`, `code.rs`, `context.rs`, `tiers.rs`, `run.rs`, `special.rs`
+//! and `scattered.rs`, nowhere else.
 
 mod beside;
 mod bounds;
@@ -47,22 +49,24 @@ mod flow;
 mod linear;
 mod lists;
 mod llvm;
+mod objects;
 mod order;
 mod phases;
 mod run;
 mod scattered;
 mod sites;
 mod special;
+mod tiers;
 mod waiting;
 mod windows;
 
-use beside::Beside;
 pub use cache::{Cache, Kept};
 pub use choice::Choice;
 use compiler::Compiler;
 use ir::Function;
-pub use llvm::{BROUGHT, FUNCTIONS, INITIALISERS, NoLlvm, Unpacked, brought};
-use machine::compiled::{Background, Code, Engine, EngineId, Source};
+pub use llvm::{BROUGHT, Effort, FUNCTIONS, INITIALISERS, NoLlvm, Unpacked, brought};
+use machine::compiled::{Background, Code, Engine, EngineId, Request, Source};
+use objects::Objects;
 use ptx::isa::Convergence;
 use std::sync::Arc;
 
@@ -104,21 +108,31 @@ pub enum Refusal {
     },
 }
 
-/// The engine.
+/// Warp instructions of a kernel that are interpreted first: a few milliseconds of a host thread's, about as long as it takes to
+/// open LLVM and compile an ordinary kernel.
+const THRESHOLD: u64 = 1 << 20;
+
+/// The engine. What it compiles is compiled quickly at first, and better once it has run for a while.
 #[derive(Debug)]
 pub struct Jit {
     compiler: Arc<Compiler>,
-    beside: Option<Beside>,
+    /// Whether kernels are interpreted at first.
+    interprets: bool,
 }
 
 impl Jit {
+    fn new(compiler: Compiler, interprets: bool) -> Self {
+        Self { compiler: Arc::new(compiler), interprets }
+    }
+
     /// An engine that compiles kernels when they are first launched, if there is an LLVM.
     ///
     /// # Errors
     /// Why there is none that can be used.
     pub fn find() -> Result<Self, NoLlvm> {
         suits_host()?;
-        llvm::available().map(|()| Self { compiler: Arc::new(Compiler::new(None)), beside: None })
+        llvm::available()?;
+        Ok(Self::new(Compiler::new(Arc::new(Objects::new(None)), None), false))
     }
 
     /// An engine that compiles kernels beside the launches, once they have run for a while. LLVM is looked for when
@@ -128,8 +142,7 @@ impl Jit {
     /// Why it cannot make code for this host.
     pub fn beside() -> Result<Self, NoLlvm> {
         suits_host()?;
-        let compiler = Arc::new(Compiler::new(None));
-        Ok(Self { beside: Some(Beside::new(&compiler)), compiler })
+        Ok(Self::new(Compiler::new(Arc::new(Objects::new(None)), None), true))
     }
 
     /// The file of the LLVM that compiles for it, as far as that is known.
@@ -145,8 +158,15 @@ impl Jit {
     /// The same, which keeps what it has compiled.
     #[must_use]
     pub fn with_cache(self, cache: Option<Cache>) -> Self {
-        let compiler = Arc::new(Compiler::new(cache));
-        Self { beside: self.beside.map(|_| Beside::new(&compiler)), compiler }
+        let objects = Arc::new(Objects::new(cache));
+        Self::new(Compiler::new(objects, self.compiler.effort), self.interprets)
+    }
+
+    /// The same, which puts this effort into everything, at once.
+    #[must_use]
+    pub fn always(self, effort: Effort) -> Self {
+        let objects = Arc::clone(&self.compiler.objects);
+        Self::new(Compiler::new(objects, Some(effort)), self.interprets)
     }
 }
 
@@ -186,7 +206,7 @@ impl Engine for Jit {
     }
 
     fn background(&self) -> Option<&dyn Background> {
-        self.beside.as_ref().map(|beside| beside as &dyn Background)
+        self.interprets.then_some(self as &dyn Background)
     }
 
     fn compile(&self, source: &Source<'_>) -> Result<Arc<dyn Code>, String> {
@@ -195,5 +215,16 @@ impl Engine for Jit {
 
     fn declined(&self, kernel: &str, why: &str) {
         self.compiler.declined(kernel, why);
+    }
+}
+
+impl Background for Jit {
+    fn threshold(&self) -> u64 {
+        THRESHOLD
+    }
+
+    fn submit(&self, request: Request) {
+        let compiler = Arc::clone(&self.compiler);
+        self.compiler.beside.submit(Box::new(move || request.carry_out(&*compiler)));
     }
 }

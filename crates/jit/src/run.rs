@@ -1,10 +1,10 @@
 //! Running compiled code: CTA by CTA, its rows from barrier to barrier, and what they ask of the host.
 
-use crate::code::Loaded;
 use crate::context::{Context, Window, end};
 use crate::emit::{Barrier, Emitted, Span};
 use crate::lists::{self, Lists};
 use crate::sites::{Access, Action, Site};
+use crate::tiers::Tiers;
 use crate::windows::{self, Epoch};
 use machine::Trap;
 use machine::compiled::{Code, Cta, Row, RowTrap, Single, Stopped};
@@ -17,14 +17,9 @@ const EPOCH: usize = 2;
 /// Bytes to which frames are aligned.
 const FRAME_ALIGN: usize = 64;
 
-/// All rows of a CTA that are not done, from barrier to barrier: at first from where they all are, or, if that is [`end::MIXED`], each
-/// from where it waits, which stands in the list of states. The rows' frames lie one behind the other. A kernel without
-/// barriers uses neither.
-type Rows = unsafe extern "C" fn(*mut Context, frames: *mut u8, states: *mut i32, count: u32, at: i32) -> i32;
-
 /// A kernel's machine code.
 pub(crate) struct Compiled {
-    entry: Rows,
+    tiers: Tiers,
     kernel: FuncId,
     sites: Vec<Site>,
     windows: Vec<Span>,
@@ -34,24 +29,13 @@ pub(crate) struct Compiled {
     /// Rows of a CTA, and threads of a row.
     rows: u32,
     width: u32,
-    /// What `entry` is in.
-    _loaded: Loaded,
 }
 
 impl Compiled {
     /// A kernel whose text has been compiled.
-    pub(crate) fn new(
-        emitted: Emitted,
-        kernel: FuncId,
-        loaded: Loaded,
-        rows: u32,
-        width: u32,
-    ) -> Result<Self, String> {
-        let address = loaded.address_of("rows").ok_or("there is no function `rows`")?;
-        // SAFETY: the text defines the function with this type, and its code lives as long as the entry.
-        let entry = unsafe { std::mem::transmute::<usize, Rows>(address) };
+    pub(crate) fn new(emitted: Emitted, kernel: FuncId, tiers: Tiers, rows: u32, width: u32) -> Self {
         let Emitted { sites, windows, barriers, frame, .. } = emitted;
-        Ok(Self { entry, kernel, sites, windows, barriers, frame, rows, width, _loaded: loaded })
+        Self { tiers, kernel, sites, windows, barriers, frame, rows, width }
     }
 }
 
@@ -81,7 +65,9 @@ impl Host<'_, '_> {
 
     /// Accounts for what was burnt; whether the CTA, or the one behind it, may go on.
     fn account(&mut self, left: i64) -> bool {
-        self.cta.spend(u64::try_from(self.fuel.saturating_sub(left)).unwrap_or(0))
+        let spent = u64::try_from(self.fuel.saturating_sub(left)).unwrap_or(0);
+        self.code.tiers.executed(spent);
+        self.cta.spend(spent)
     }
 }
 
@@ -120,10 +106,11 @@ impl Compiled {
         }
         let states = states.as_mut_ptr().cast::<i32>();
         let context = &raw mut *context;
+        let code = self.tiers.rows();
         let mut at = 0;
         loop {
             // SAFETY: the caller's promise; there are as many states as rows. What the code does with them is argued in `crate::emit`.
-            at = unsafe { (self.entry)(context, frames, states, self.rows, at) };
+            at = unsafe { code(context, frames, states, self.rows, at) };
             match at {
                 end::MIXED => {}
                 end::STOP => return Err(None),

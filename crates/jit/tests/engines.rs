@@ -1,6 +1,6 @@
 //! Kernels on both engines: memory must be the same afterwards.
 
-use jit::Jit;
+use jit::{Effort, Jit};
 use machine::compiled::Engine;
 use machine::{Device, DeviceOptions, Launch, LaunchOptions, Profile};
 
@@ -67,15 +67,17 @@ fn run(
 const SAXPY: &str = include_str!("kernels/saxpy.ptx");
 
 fn both(text: &str, kernel: &str, grid: [u32; 3], block: [u32; 3], buffers: &[usize], numbers: &[u32]) {
-    let jit = match Jit::find() {
-        Ok(jit) => jit,
-        Err(why) => return eprintln!("skipped: {why}"),
-    };
     let expected = run(text, kernel, grid, block, buffers, numbers, None);
-    let found = run(text, kernel, grid, block, buffers, numbers, Some(&jit));
-    for (e, f) in expected.iter().zip(&found) {
-        let differs = e.iter().zip(f).position(|(e, f)| e != f);
-        assert_eq!(differs, None, "{kernel}");
+    for effort in [Effort::Quick, Effort::Full] {
+        let jit = match Jit::find() {
+            Ok(jit) => jit.always(effort),
+            Err(why) => return eprintln!("skipped: {why}"),
+        };
+        let found = run(text, kernel, grid, block, buffers, numbers, Some(&jit));
+        for (e, f) in expected.iter().zip(&found) {
+            let differs = e.iter().zip(f).position(|(e, f)| e != f);
+            assert_eq!(differs, None, "{kernel}, {effort:?}");
+        }
     }
 }
 

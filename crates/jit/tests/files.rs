@@ -3,7 +3,7 @@
 
 use filetest::schedule::Schedule;
 use filetest::{case, directive, execute, judge};
-use jit::Jit;
+use jit::{Effort, Jit};
 use machine::SchedulerKind;
 use machine::compiled::{Background, Code, Engine, EngineId, Source};
 use std::collections::BTreeMap;
@@ -69,8 +69,17 @@ fn differences(engine: &Noted, root: &Path, file: &Path) -> Vec<String> {
 
 #[test]
 fn every_file_test_gives_what_it_expects() {
+    every_file(Effort::Full);
+}
+
+#[test]
+fn every_file_test_gives_it_compiled_quickly() {
+    every_file(Effort::Quick);
+}
+
+fn every_file(effort: Effort) {
     let jit = match Jit::find() {
-        Ok(jit) => jit,
+        Ok(jit) => jit.always(effort),
         Err(why) => return eprintln!("skipped: {why}"),
     };
     let engine = Noted { jit, compiled: Mutex::default(), declined: Mutex::default() };

@@ -1,7 +1,7 @@
 //! Running a case on the machine, interpreted and compiled.
 
 use crate::case::Case;
-use jit::Jit;
+use jit::{Effort, Jit};
 use machine::compiled::Engine;
 use machine::{Device, DeviceOptions, Launch, LaunchOptions, Profile};
 use ptx::source::Source;
@@ -22,7 +22,8 @@ pub enum Outcome {
 #[derive(Debug)]
 pub struct Engines {
     device: Arc<Device>,
-    jit: Result<Jit, String>,
+    /// The compiled engine, with each effort.
+    jits: Result<[(&'static str, Jit); 2], String>,
 }
 
 /// Warp instructions that a case may issue. Loops count to seven, four deep.
@@ -38,12 +39,14 @@ impl Engines {
     pub fn find() -> Result<Self, String> {
         let options = DeviceOptions { memory_limit: Some(MEMORY), ..DeviceOptions::default() };
         let device = Device::new(Profile::default(), options).map_err(|error| error.to_string())?;
-        Ok(Self { device, jit: Jit::find().map_err(|why| why.to_string()) })
+        let jit = |effort| Ok(Jit::find().map_err(|why| why.to_string())?.always(effort));
+        let both = || Ok([("quick: ", jit(Effort::Quick)?), ("full: ", jit(Effort::Full)?)]);
+        Ok(Self { device, jits: both() })
     }
 
     /// Why nothing is compiled here, if so.
     pub fn without_jit(&self) -> Option<&str> {
-        self.jit.as_ref().err().map(String::as_str)
+        self.jits.as_ref().err().map(String::as_str)
     }
 
     /// What the interpreter makes of a case.
@@ -51,17 +54,12 @@ impl Engines {
         self.run(case, None)
     }
 
-    /// What compiled code makes of it.
-    pub fn compile(&self, case: &Case) -> Outcome {
-        match &self.jit {
-            Ok(jit) => self.run(case, Some(jit)),
-            Err(why) => Outcome::Declined(why.clone()),
+    /// What compiled code makes of it, by the effort that was put into it.
+    pub fn compile(&self, case: &Case) -> Vec<(&'static str, Outcome)> {
+        match &self.jits {
+            Ok(jits) => jits.iter().map(|(effort, jit)| (*effort, self.run(case, Some(jit)))).collect(),
+            Err(why) => vec![("", Outcome::Declined(why.clone()))],
         }
-    }
-
-    /// What differs between the engines, if both run the case.
-    pub fn difference(&self, case: &Case) -> Option<String> {
-        difference(&self.interpret(case), &self.compile(case))
     }
 
     fn run(&self, case: &Case, engine: Option<&dyn Engine>) -> Outcome {
@@ -93,6 +91,11 @@ impl Engines {
             None | Some(Ok(())) => Ok(Outcome::Memory(memory)),
         }
     }
+}
+
+/// What differs from one outcome in others, which are named, if anything does.
+pub fn differences(one: &Outcome, others: &[(&str, Outcome)]) -> Option<String> {
+    others.iter().find_map(|(name, other)| Some(format!("{name}{}", difference(one, other)?)))
 }
 
 /// What differs between two outcomes, for people; nothing if one engine has left the case to the other. What no engine runs to its

@@ -1,9 +1,9 @@
 //! A module of LLVM's text, optimised and assembled into an object file.
 //!
 //! The text is vector code already: what is wanted of the passes is that slots of registers become values, that what is computed twice is computed
-//! once, and before a loop rather than in it. That is a third of `O1`'s time. Code generation has level 1: level 0 doubles the time of
-//! divergent kernels. The host is described by its features rather than by its name, and vectors of 512 bits are
-//! wanted where there are any, which LLVM avoids by default on many CPUs.
+//! once, and, with all [effort](Effort), before a loop rather than in it. That is a third of `O1`'s time. Code is generated at level 1, which takes
+//! three times as long as level 0, whose code takes a third longer, and twice as long where lanes part. The host is described by its features
+//! rather than by its name, and vectors of 512 bits are wanted where there are any, which LLVM avoids by default on many CPUs.
 
 use super::library::{Llvm, NoLlvm, Ref, c};
 use super::thread;
@@ -12,10 +12,21 @@ use std::ptr::null_mut;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-macro_rules! passes {
-    () => {
-        "always-inline,globaldce,function(mem2reg,instsimplify,early-cse<memssa>,simplifycfg,loop-mssa(licm))"
-    };
+/// How much effort is put into code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Code that is there soon.
+    Quick,
+    /// Code that is as fast as it gets.
+    Full,
+}
+
+/// How a module is compiled.
+struct Way {
+    passes: &'static str,
+    level: i32,
+    /// All of that, and what is the same for every module.
+    options: &'static str,
 }
 
 macro_rules! features {
@@ -24,12 +35,38 @@ macro_rules! features {
     };
 }
 
-/// How everything is compiled, beside the host's features: one cannot change without the other.
-pub(crate) const OPTIONS: &str =
-    concat!(passes!(), ", ", features!(), ", code generation level 1, PIC, small");
-const PASSES: &str = passes!();
+macro_rules! way {
+    ($passes:literal, $level:literal) => {
+        Way {
+            passes: $passes,
+            level: $level,
+            options: concat!($passes, ", ", features!(), ", code generation level ", $level, ", PIC, small"),
+        }
+    };
+}
+
 const FEATURES: &str = features!();
-const CODEGEN_LESS: i32 = 1;
+const QUICK: Way =
+    way!("always-inline,globaldce,function(mem2reg,instsimplify,early-cse<memssa>,simplifycfg)", 0);
+const FULL: Way = way!(
+    "always-inline,globaldce,function(mem2reg,instsimplify,early-cse<memssa>,simplifycfg,loop-mssa(licm))",
+    1
+);
+
+impl Effort {
+    const fn way(self) -> &'static Way {
+        match self {
+            Self::Quick => &QUICK,
+            Self::Full => &FULL,
+        }
+    }
+
+    /// How everything is compiled with it, beside the host's features.
+    pub(crate) fn options(self) -> &'static str {
+        self.way().options
+    }
+}
+
 const RELOC_PIC: i32 = 2;
 const CODE_MODEL_SMALL: i32 = 3;
 const OBJECT_FILE: i32 = 1;
@@ -38,14 +75,14 @@ const OBJECT_FILE: i32 = 1;
 ///
 /// # Errors
 /// What LLVM says.
-pub(crate) fn compile(text: &str) -> Result<Vec<u8>, String> {
+pub(crate) fn compile(text: &str, effort: Effort) -> Result<Vec<u8>, String> {
     let llvm = Llvm::get().map_err(|why| why.to_string())?;
     let text = text.to_owned();
     thread::run(move || {
         // SAFETY: a context of our own that nobody else uses, and a module in it that is gone before.
         unsafe {
             let context = (llvm.LLVMContextCreate)();
-            let object = assemble(llvm, context, &text);
+            let object = assemble(llvm, context, &text, effort.way());
             (llvm.LLVMContextDispose)(context);
             object
         }
@@ -54,12 +91,12 @@ pub(crate) fn compile(text: &str) -> Result<Vec<u8>, String> {
 
 /// # Safety
 /// The context is one of LLVM's that nobody else uses.
-unsafe fn assemble(llvm: &Llvm, context: Ref, text: &str) -> Result<Vec<u8>, String> {
+unsafe fn assemble(llvm: &Llvm, context: Ref, text: &str, way: &Way) -> Result<Vec<u8>, String> {
     // SAFETY: every object goes to functions that take one of its kind, and is disposed of once; the buffer of the text is the
     // parser's.
     unsafe {
         let Described { triple, features } = described(llvm);
-        let host = machine(llvm, triple, features)?;
+        let host = machine(llvm, triple, features, way.level)?;
         let begun = Instant::now();
         let object = parse(llvm, context, text).and_then(|module| {
             let parsed = begun.elapsed();
@@ -68,12 +105,16 @@ unsafe fn assemble(llvm: &Llvm, context: Ref, text: &str) -> Result<Vec<u8>, Str
             (llvm.LLVMSetModuleDataLayout)(module, layout);
             (llvm.LLVMDisposeTargetData)(layout);
             let options = (llvm.LLVMCreatePassBuilderOptions)();
-            let done = (llvm.LLVMRunPasses)(module, c(PASSES).as_ptr(), host, options);
+            let done = (llvm.LLVMRunPasses)(module, c(way.passes).as_ptr(), host, options);
             (llvm.LLVMDisposePassBuilderOptions)(options);
             let passed = begun.elapsed();
             let object = llvm.check(done).and_then(|()| emit(llvm, host, module));
             let (passes, code) = (passed - parsed, begun.elapsed() - passed);
-            log::debug!("{} bytes of text: {parsed:?} parsing, {passes:?} passes, {code:?} code", text.len());
+            log::debug!(
+                "{} bytes of text: {parsed:?} parsing, {passes:?} passes, {code:?} code at level {}",
+                text.len(),
+                way.level
+            );
             (llvm.LLVMDisposeModule)(module);
             object
         });
@@ -123,7 +164,7 @@ unsafe fn emit(llvm: &Llvm, host: Ref, module: Ref) -> Result<Vec<u8>, String> {
 ///
 /// # Safety
 /// As for any call of LLVM's.
-unsafe fn machine(llvm: &Llvm, triple: &CString, features: &CString) -> Result<Ref, String> {
+unsafe fn machine(llvm: &Llvm, triple: &CString, features: &CString, level: i32) -> Result<Ref, String> {
     let mut target = null_mut();
     let mut message: *mut c_char = null_mut();
     let cpu = c("");
@@ -137,7 +178,7 @@ unsafe fn machine(llvm: &Llvm, triple: &CString, features: &CString) -> Result<R
             triple.as_ptr(),
             cpu.as_ptr(),
             features.as_ptr(),
-            CODEGEN_LESS,
+            level,
             RELOC_PIC,
             CODE_MODEL_SMALL,
         ))

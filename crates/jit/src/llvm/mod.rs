@@ -6,7 +6,8 @@ mod library;
 mod packed;
 mod thread;
 
-pub(crate) use compile::{OPTIONS, compile};
+pub use compile::Effort;
+pub(crate) use compile::compile;
 pub(crate) use host::{Host, has_masks};
 pub use library::{BROUGHT, FUNCTIONS, INITIALISERS, NoLlvm, brought};
 pub(crate) use library::{available, opened_file, wish};
