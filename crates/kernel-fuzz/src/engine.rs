@@ -39,9 +39,10 @@ impl Engines {
     pub fn find() -> Result<Self, String> {
         let options = DeviceOptions { memory_limit: Some(MEMORY), ..DeviceOptions::default() };
         let device = Device::new(Profile::default(), options).map_err(|error| error.to_string())?;
-        let jit = |effort| Ok(Jit::find().map_err(|why| why.to_string())?.always(effort));
-        let both = || Ok([("quick: ", jit(Effort::Quick)?), ("full: ", jit(Effort::Full)?)]);
-        Ok(Self { device, jits: both() })
+        let jit = |effort| Jit::find().map(|jit| jit.always(effort)).map_err(|why| why.to_string());
+        let jits =
+            jit(Effort::Quick).and_then(|quick| Ok([("quick: ", quick), ("full: ", jit(Effort::Full)?)]));
+        Ok(Self { device, jits })
     }
 
     /// Why nothing is compiled here, if so.
