@@ -153,3 +153,22 @@ fn beside_the_launches() {
         setting.device.launch(&setting.launch("rounds", 500, 64, &[200]), &options).unwrap();
     }
 }
+
+/// Launches before, while and after better code comes, in which all blocks but the first ones may run by it.
+#[test]
+fn better_code_gives_the_same() {
+    let jit = match Jit::find() {
+        Ok(jit) => jit,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    let setting = Setting::new(KERNEL, 4 * 64 * 500);
+    let launch = setting.launch("rounds", 500, 64, &[1000]);
+    let options = LaunchOptions { engine: Some(&jit), ..LaunchOptions::default() };
+    // A launch is four million warp instructions.
+    for _ in 0..20 {
+        let report = setting.device.launch(&launch, &options).expect("no fault");
+        assert_eq!(report.compiled, Some(Ok(())));
+        assert_eq!(setting.words(64 * 500), expected(1000, 64 * 500));
+        setting.device.memory().write(setting.buffer, &vec![0; 4 * 64 * 500]).expect("memory");
+    }
+}
