@@ -16,14 +16,16 @@ use std::time::Instant;
 pub(crate) struct Compiler {
     id: EngineId,
     pub(crate) objects: Arc<Objects>,
-    pub(crate) beside: Arc<Beside>,
-    /// What is put into everything; without it, little at first.
+    /// What kernels are first compiled on, and what better code is made on: the first must not wait for the second.
+    pub(crate) beside: Beside,
+    later: Arc<Beside>,
+    /// What is put into everything; without it, little at first, and all of it into what goes on running.
     pub(crate) effort: Option<Effort>,
 }
 
 impl Compiler {
     pub(crate) fn new(objects: Arc<Objects>, effort: Option<Effort>) -> Self {
-        Self { id: EngineId::fresh(), objects, beside: Arc::default(), effort }
+        Self { id: EngineId::fresh(), objects, beside: Beside::default(), later: Arc::default(), effort }
     }
 
     /// The machine code of a kernel's text, and how it came to be.
@@ -38,7 +40,7 @@ impl Compiler {
             return Ok((Tiers::always(&object)?, how(true, "")));
         }
         let (object, kept) = self.objects.object(&text, Effort::Quick).map_err(of_llvm)?;
-        let tiers = Tiers::quick(&object, kernel, text, &self.objects, &self.beside)?;
+        let tiers = Tiers::quick(&object, kernel, text, &self.objects, &self.later)?;
         Ok((tiers, how(kept, "compiled quickly")))
     }
 }

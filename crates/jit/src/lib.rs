@@ -112,7 +112,7 @@ pub enum Refusal {
 /// open LLVM and compile an ordinary kernel.
 const THRESHOLD: u64 = 1 << 20;
 
-/// The engine. What it compiles is compiled quickly at first, and better once it has run for a while.
+/// The engine.
 #[derive(Debug)]
 pub struct Jit {
     compiler: Arc<Compiler>,
@@ -125,18 +125,18 @@ impl Jit {
         Self { compiler: Arc::new(compiler), interprets }
     }
 
-    /// An engine that compiles kernels when they are first launched, if there is an LLVM.
+    /// An engine that compiles kernels when they are first launched, with full effort, if there is an LLVM.
     ///
     /// # Errors
     /// Why there is none that can be used.
     pub fn find() -> Result<Self, NoLlvm> {
         suits_host()?;
         llvm::available()?;
-        Ok(Self::new(Compiler::new(Arc::new(Objects::new(None)), None), false))
+        Ok(Self::new(Compiler::new(Arc::new(Objects::new(None)), Some(Effort::Full)), false))
     }
 
-    /// An engine that compiles kernels beside the launches, once they have run for a while. LLVM is looked for when
-    /// the first one has.
+    /// An engine that compiles kernels beside the launches, once they have run for a while: quickly, and then, if they go on, with
+    /// full effort. LLVM is looked for when the first one has.
     ///
     /// # Errors
     /// Why it cannot make code for this host.
@@ -162,7 +162,7 @@ impl Jit {
         Self::new(Compiler::new(objects, self.compiler.effort), self.interprets)
     }
 
-    /// The same, which puts this effort into everything, at once.
+    /// The same, which puts this effort into everything.
     #[must_use]
     pub fn always(self, effort: Effort) -> Self {
         let objects = Arc::clone(&self.compiler.objects);

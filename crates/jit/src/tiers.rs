@@ -11,9 +11,9 @@ use crate::objects::Objects;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Warp instructions that quick code executes before better code is made: some milliseconds of a host thread's at least, a fraction of what
-/// that takes of another one.
-const WORTH: u64 = 1 << 23;
+/// Warp instructions that quick code executes before better code is made: a millisecond of a host thread's at least. As many were
+/// interpreted before, so the kernel is likely to go on.
+const WORTH: u64 = 1 << 20;
 
 /// All rows of a CTA that are not done, from barrier to barrier: at first from where they all are, or, if that is [`end::MIXED`], each
 /// from where it waits, which stands in the list of states. The rows' frames lie one behind the other. A kernel without
