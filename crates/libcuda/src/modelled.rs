@@ -92,9 +92,7 @@ impl Modelling {
         module: &LoadedModule,
         launch: &Launch<'_>,
     ) -> Result<Report, String> {
-        if launch.cluster.is_some_and(|cluster| cluster != [1; 3]) {
-            return Err("clusters are not modelled".to_owned());
-        }
+        let (grid, cluster) = shape(launch)?;
         let name = launch.kernel.name();
         let program = self.code(module, name)?;
         constants(device, module)?;
@@ -111,9 +109,9 @@ impl Modelling {
         }
         let modelled = sass_machine::Launch {
             kernel: name,
-            grid: launch.grid,
+            grid,
             block: launch.block,
-            cluster: 1,
+            cluster,
             dynamic_shared: launch.dynamic_shared,
             params: &launch.params,
             budget: BUDGET,
@@ -155,6 +153,17 @@ impl Modelling {
             "stalls": named.collect::<serde_json::Map<_, _>>(),
         })
     }
+}
+
+/// CTAs of a launch along each axis, and those of a cluster, as launch and kernel say them together.
+fn shape(launch: &Launch<'_>) -> Result<([u32; 3], u32), String> {
+    let bounds = &launch.kernel.function().bounds;
+    let cluster = bounds.req_nctapercluster.or(launch.cluster).unwrap_or([1; 3]);
+    let [ctas, 1, 1] = cluster else { return Err("clusters along y and z are not modelled".to_owned()) };
+    // The grid of a kernel with .blocksareclusters counts clusters.
+    let [x, y, z] = launch.grid;
+    let x = if bounds.blocks_are_clusters { x.saturating_mul(ctas) } else { x };
+    Ok(([x, y, z], ctas))
 }
 
 /// Machine code has constants as the module begins with them: whether a program has written others.

@@ -78,6 +78,19 @@ fn launches_run_in_the_model_too() {
     assert!(executed(1) < executed(0) / 8);
 }
 
+/// Clusters along x are modelled, too; of others it is said that they are not.
+#[test]
+fn clusters_run_in_the_model_too() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clusters.jsonl");
+    let _ = std::fs::remove_file(&file);
+    run("clusters", &[("WARPLOOM_SIM", "h100"), ("WARPLOOM_SIM_REPORT", file.to_str().unwrap())]);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    assert!(lines[0]["kernel"] == "pairs" && lines[0]["cycles"].as_u64() > Some(0), "{text}");
+    assert_eq!(lines[1]["why"], "clusters along y and z are not modelled");
+}
+
 #[test]
 fn streams_and_events_keep_order() {
     run("streams", &[]);
