@@ -18,6 +18,7 @@ use leaving::Leaving;
 pub(crate) use rate::Rate;
 use sass_machine::Way;
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// What the whole device shares.
 pub(crate) struct Shared {
@@ -99,10 +100,36 @@ struct Asked {
 /// A sector, and all those of its line that a request is for: only requests for the same ones are made together.
 type Wanted = (u64, usize, u8);
 
+/// Mixes numbers that nobody has chosen to meet.
+#[derive(Clone, Copy, Default)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.write_u64(byte.into());
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(26) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// Requests of SMs that go one way.
 #[derive(Clone, Debug, Default)]
 struct Group {
-    under_way: HashMap<Wanted, Asked>,
+    under_way: HashMap<Wanted, Asked, BuildHasherDefault<Mixed>>,
     /// With so many of them those are forgotten that take nobody in any more.
     most: usize,
 }
