@@ -43,6 +43,8 @@ pub(crate) struct Code {
     pub(crate) turns: bool,
     /// Warps wait for one another there.
     pub(crate) is_barrier: bool,
+    /// It arrives at a barrier of the CTA.
+    pub(crate) arrives: bool,
     /// It reads registers, for which it waits until those of the instruction before have been read.
     pub(crate) reads: bool,
     /// Cycles more than one for which no other instruction's operands are read.
@@ -126,6 +128,7 @@ pub(crate) fn of(grid: &Grid<'_>, device: &Device) -> Result<Vec<Option<Code>>, 
                 latency: group.latency,
                 rounds: group.rounds,
                 turns: issue.turns(),
+                arrives: head.split('.').next() == Some("BAR"),
                 is_barrier: matches!(head.split('.').next(), Some("BAR" | "SYNCS")),
                 beside: Beside::of(head),
                 is_indexed: text.contains("c[0x") && text.contains("][R"),

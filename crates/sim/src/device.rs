@@ -111,6 +111,8 @@ parameters! {
     branch: "issue.branch",
     /// Cycles from the last arrival at a barrier to the next instruction.
     barrier: "issue.barrier",
+    /// Arrivals at barriers that an SM takes in a thousand cycles.
+    arrivals: "issue.arrivals",
     /// Cycles for each further operand from one bank of registers.
     bank_conflict: "issue.bank_conflict",
     /// Cycles by which a bank of registers may be behind.

@@ -126,6 +126,8 @@ pub(crate) struct Sm {
     unit: Unit,
     /// What atomic operations on other CTAs' shared memory go through.
     remote: Rate,
+    /// What arrivals at barriers go through.
+    arrivals: Rate,
     /// When the first of the copies is done that are on their way to its CTAs, or [`NEVER`].
     arriving: u64,
     /// When it has something to do, or [`NEVER`]; and the last cycle in which it had.
@@ -176,6 +178,7 @@ impl Sm {
             private: Private::new(&device.parameters, group, l1),
             unit: Unit::new(device.parameters.sub_cores as usize),
             remote: Rate::new(device.parameters.cluster_atomics),
+            arrivals: Rate::new(device.parameters.arrivals),
             arriving: NEVER,
             due: NEVER,
             last: 0,
@@ -427,7 +430,7 @@ impl Sm {
         // A word that is no instruction has faulted.
         let Some(code) = code.get(place).and_then(Option::as_ref) else { return Ok(()) };
 
-        let (free, pipe) = self.pipe(core, kernel, code);
+        let (was_free, pipe) = self.pipe(core, kernel, code);
         let throttle = match code.throttle {
             Throttle::Math => Stall::MathPipeThrottle,
             Throttle::Mio => Stall::MioThrottle,
@@ -442,12 +445,16 @@ impl Sm {
         for &(bank, cycles) in &code.banks {
             sub_core.banks[bank] = sub_core.banks[bank].max(now) + cycles;
         }
-        sub_core.warps[at].account(now, (free, throttle), dispatch, &mut line.stalls);
+        sub_core.warps[at].account(now, (was_free, throttle), dispatch, &mut line.stalls);
         let taken = if code.takes_all { &code.pipes[..] } else { &[pipe] };
+        let free = match code.arrives {
+            true => self.arrivals.serve(now, 1).max(now + 1),
+            false => now + code.interval,
+        };
         for &pipe in taken {
             match device.pipes[pipe].is_shared {
-                true => self.pipes[pipe] = now + code.interval,
-                false => sub_core.pipes[pipe] = now + code.interval,
+                true => self.pipes[pipe] = free,
+                false => sub_core.pipes[pipe] = free,
             }
         }
         sub_core.dispatch = sub_core.dispatch.max(now + 1 + code.dispatch);
