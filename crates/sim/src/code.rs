@@ -72,6 +72,8 @@ pub(crate) enum Beside {
     Copy,
     /// Holds its scoreboard until all copies before it are done.
     Copies,
+    /// An arrival at an object in shared memory when all copies of the thread before it are done.
+    Arrival,
     /// A product of four warps.
     Product,
     /// Waits for those.
@@ -86,7 +88,8 @@ impl Beside {
     fn of(head: &str) -> Option<Self> {
         let mut parts = head.split('.');
         match (parts.next()?, parts.next()) {
-            ("UBLKCP", _) => Some(Self::Bulk),
+            ("UBLKCP" | "UTMALDG" | "UTMASTG" | "UTMAREDG", _) => Some(Self::Bulk),
+            ("ARRIVES", _) => Some(Self::Arrival),
             ("LDGSTS", _) => Some(Self::Copy),
             ("LDGDEPBAR" | "UTMACMDFLUSH", _) => Some(Self::Copies),
             ("MEMBAR", _) => Some(Self::Fence),
@@ -112,7 +115,9 @@ pub(crate) fn of(grid: &Grid<'_>, device: &Device) -> Result<Vec<Option<Code>>, 
             let mut text = String::new();
             instruction.print(0, &mut text);
             let head = Instruction::head(&text);
-            let group = device.opcodes(head).ok_or_else(|| Unmodelled::Opcode(head.to_owned()))?;
+            // What other CTAs are told of is not modelled.
+            let group = device.opcodes(head).filter(|_| !head.ends_with(".MULTICAST"));
+            let group = group.ok_or_else(|| Unmodelled::Opcode(head.to_owned()))?;
             let read = read(&issue, &kept, banks);
             kept.clear();
             kept.extend(

@@ -467,6 +467,9 @@ impl Sm {
             // Whatever scoreboard it names.
             warp.hold(0, (now, done.ends), Stall::LongScoreboard, kernel.counts);
         }
+        if code.beside == Some(Beside::Arrival) {
+            done.ends = done.ends.max(self.sub_cores[core].warps[at].copies);
+        }
         let mut met = 0;
         if let Some(cta) = &mut self.ctas[cta] {
             met = cta.met;
@@ -489,7 +492,7 @@ impl Sm {
             Some(Beside::Product) => warp.products = warp.products.max(done.ends),
             Some(Beside::Products) => warp.release(warp.products),
             Some(Beside::Meeting) => warp.release(met),
-            Some(Beside::Copies | Beside::Fence) | None => {}
+            Some(Beside::Copies | Beside::Arrival | Beside::Fence) | None => {}
         }
         // Who holds no scoreboard for them waits itself.
         if code.control.write_scoreboard.is_none() {

@@ -229,6 +229,13 @@ fn what_cannot_be_modelled_is_named() {
     let kernel = "[B------:R-:W-:Y:S15] FADD R0, R0, R0 ;\n[B------:R-:W-:Y:S15] EXIT ;\n";
     let (_, report) = run(kernel, 1, 32, 1, &device);
     assert_eq!(report.unwrap_err().to_string(), "the device's file says nothing of `FADD`");
+    // Whose objects are other CTAs'.
+    for copy in ["UBLKCP.S.S [UR4], [UR6], UR8", "UBLKCP.S.G.MULTICAST [UR4], [UR6], UR8"] {
+        let kernel = format!("[B------:R-:W-:Y:S15] {copy} ;\n[B------:R-:W-:Y:S15] EXIT ;\n");
+        let (_, report) = run(&kernel, 1, 32, 1, &h100());
+        let name = copy.split(' ').next().unwrap();
+        assert_eq!(report.unwrap_err().to_string(), format!("the device's file says nothing of `{name}`"));
+    }
     // Round and round: the budget ends it.
     let kernel = ".L_again:\n[B------:R-:W-:Y:S15] NOP ;\n[B------:R-:W-:-:S05] BRA `(.L_again) ;\n";
     assert_eq!(run(kernel, 1, 32, 1, &h100()).1.unwrap_err(), Failure::Budget);

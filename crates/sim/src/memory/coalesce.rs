@@ -45,21 +45,32 @@ fn is_row(touched: &Touched) -> bool {
     touched.lanes == u32::MAX && apart == 0 && first.is_multiple_of(bytes.max(1))
 }
 
+/// Adds the lines of bytes in a row.
+fn add_row(begin: u64, bytes: u64, lines: &mut Vec<Touch>) {
+    let end = begin + bytes;
+    for line in begin / LINE..end.div_ceil(LINE) {
+        let [first, behind] = [begin, end].map(|at| at.clamp(line * LINE, (line + 1) * LINE) - line * LINE);
+        let sectors = ((1 << behind.div_ceil(SECTOR)) - (1_u32 << (first / SECTOR))) as u8;
+        match lines.last_mut().filter(|touch| touch.line == line) {
+            Some(touch) => touch.sectors |= sectors,
+            None => lines.push(Touch { line, sectors, crowds: [0; SECTORS] }),
+        }
+    }
+}
+
 /// The lines that an access touches, in the order of their first lanes. `origin` is where global memory begins to caches, which is not
 /// where the host has it; `own` where the warp's local memory does, as lanes have it word by word.
 pub(crate) fn lines(touched: &Touched, origin: u64, own: u64, lines: &mut Vec<Touch>) {
     lines.clear();
+    for &(begin, bytes) in &touched.rows {
+        add_row(begin.wrapping_sub(origin), bytes, lines);
+    }
+    if !touched.rows.is_empty() {
+        return;
+    }
     if touched.memory == Memory::Global && touched.addresses[0] >= origin && is_row(touched) {
         // What nearly all do.
-        let begin = touched.addresses[0] - origin;
-        let end = begin + LANES as u64 * u64::from(touched.bytes);
-        for line in begin / LINE..end.div_ceil(LINE) {
-            let [first, behind] =
-                [begin, end].map(|at| at.clamp(line * LINE, (line + 1) * LINE) - line * LINE);
-            let sectors = (1 << behind.div_ceil(SECTOR)) - (1_u32 << (first / SECTOR));
-            lines.push(Touch { line, sectors: sectors as u8, crowds: [0; SECTORS] });
-        }
-        return;
+        return add_row(touched.addresses[0] - origin, LANES as u64 * u64::from(touched.bytes), lines);
     }
     for (lane, &place) in touched.addresses.iter().enumerate() {
         if touched.lanes >> lane & 1 == 0 {
@@ -158,7 +169,7 @@ mod tests {
     fn touched(memory: Memory, bytes: u32, place: impl Fn(u64) -> u64) -> Touched {
         let mut addresses = [0; 32];
         (0..32).for_each(|lane| addresses[lane] = place(lane as u64));
-        Touched { way: Way::Load, memory, bytes, lanes: u32::MAX, addresses }
+        Touched { way: Way::Load, memory, bytes, lanes: u32::MAX, addresses, rows: Vec::new() }
     }
 
     fn counted(touched: &Touched) -> (usize, u32) {
@@ -206,7 +217,7 @@ mod tests {
         let of = |way, bytes: u32, lanes, place: fn(u64) -> u64| {
             let mut addresses = [0; 32];
             (0..32).for_each(|lane| addresses[lane] = u64::from(bytes) * place(lane as u64));
-            rounds(&Touched { way, memory: Memory::Shared, bytes, lanes, addresses })
+            rounds(&Touched { way, memory: Memory::Shared, bytes, lanes, addresses, rows: Vec::new() })
         };
         let (all, even) = (u32::MAX, 0x5555_5555);
         // Rounds, and those that are conflicts.
