@@ -5,7 +5,7 @@ use crate::constants::Constants;
 use crate::counters::{Counters, Line, Stall};
 use crate::device::{Device, Parameters, Throttle};
 use crate::fetch::Fetch;
-use crate::memory::{LINE, Private, Rate, Request, Shared, Touch, count_crowds, lines, rounds};
+use crate::memory::{LINE, PAGE, Private, Rate, Request, Shared, Touch, count_crowds, lines, rounds};
 use crate::unit::Unit;
 use crate::warp::Warp;
 use sass_machine::{Completion, Fault, Grid, LANES, Memory, Resident, Touched, Way};
@@ -67,7 +67,8 @@ pub(crate) struct Kernel<'a> {
 /// What all SMs change, one after the other in the order of time.
 pub(crate) struct World {
     pub(crate) memory: Shared,
-    /// The line of global memory that was touched first: what a launch takes must not depend on where the host has its memory.
+    /// The page of global memory that was touched first: what a launch takes must not depend on where the host has its memory, but for pages,
+    /// which lie in slices of their own.
     pub(crate) origin: Option<u64>,
     /// Clusters whose warps have all met.
     pub(crate) met: Vec<u64>,
@@ -545,7 +546,7 @@ impl Sm {
             };
         }
         if let (Some(Beside::Bulk), Some(world)) = (code.beside, world.as_deref_mut()) {
-            let origin = *world.origin.get_or_insert(touched.addresses[0] / LINE * LINE);
+            let origin = *world.origin.get_or_insert(touched.addresses[0] / PAGE * PAGE);
             lines(touched, origin, 0, &mut self.touches);
             let ends = self.private.bulk(&mut world.memory, touched.way, &self.touches, now, counters);
             return Done { taken: now + code.latency, ends: ends + code.latency, ..Done::long() };
@@ -573,7 +574,7 @@ impl Sm {
                 let local = local(self.number, cta, number);
                 let is_local = touched.memory == Memory::Local;
                 let first = touched.places().next().filter(|_| !is_local);
-                let origin = world.origin.or(first.map(|place| place / LINE * LINE));
+                let origin = world.origin.or(first.map(|place| place / PAGE * PAGE));
                 world.origin = origin;
                 lines(touched, origin.unwrap_or(0), local, &mut self.touches);
                 counters.load_requests += u64::from(touched.way == Way::Load && !is_local);

@@ -97,6 +97,10 @@ struct Asked {
     until: u64,
 }
 
+/// Lines of a page, and its bytes: what lies in a few slices together.
+const PAGE_LINES: u64 = 32;
+pub(crate) const PAGE: u64 = PAGE_LINES * LINE;
+
 /// A sector, and all those of its line that a request is for: only requests for the same ones are made together.
 type Wanted = (u64, usize, u8);
 
@@ -185,7 +189,7 @@ impl Shared {
     /// The slice of a line. A page of 32 lines lies in a few slices: two lines behind one another in one of them, four lines on again in that
     /// one, as far as there are fewer than sixteen.
     fn slice(&self, line: u64) -> usize {
-        let (page, pair, count) = (line / 32, line as usize / 2 % 16, self.slices.len());
+        let (page, pair, count) = (line / PAGE_LINES, line as usize / 2 % 16, self.slices.len());
         let order = pair & 1 | pair >> 1 & 6 | pair << 2 & 8;
         (spread(page, count) + order % self.of_page * count / self.of_page) % count
     }
