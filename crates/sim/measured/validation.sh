@@ -11,8 +11,16 @@ profile() { # TABLE METRIC...
     shift
     "$ncu" --clock-control none --csv --page raw --print-units base --metrics "$(IFS=,; echo "$*")" \
         "$xtask" measure "$folder" --only validation --kernels "$cubins" --once |
-        grep '^"' > "$folder/$table.csv"
+        grep '^"' | python3 -c "$columns" "$@" > "$folder/$table.csv"
 }
+# Of the columns which launch it is, and what was asked for.
+columns='
+import csv, sys
+rows = list(csv.reader(sys.stdin))
+kept = [rows[0].index(name) for name in ["ID", "Kernel Name", "Block Size", "Grid Size", *sys.argv[1:]]]
+csv.writer(sys.stdout, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(
+    [row[at].replace(",", "") if "__" in rows[0][at] else row[at] for at in kept] for row in rows)
+'
 
 mkdir -p "$folder"
 profile ncu \

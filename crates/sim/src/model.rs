@@ -254,6 +254,18 @@ impl<'a> Run<'a> {
 
     fn first_wave(&mut self, order: &[usize], places: u64) {
         let (all, device) = (&self.sms.all, self.sms.kernel.device);
+        let size = self.sms.kernel.grid.cluster() as usize;
+        if size > 1 {
+            let sms = placement::clusters(&device.gpcs, all.len(), size, places as usize);
+            let mut taken = vec![0; all.len()];
+            for &at in sms.iter().take(self.last as usize) {
+                self.begin(at, &mut lock(&all[at]), taken[at], device.parameters.launch);
+                taken[at] += 1;
+            }
+            if !sms.is_empty() {
+                return;
+            }
+        }
         let count = self.last.min(all.len() as u64 * places) as usize;
         let first = placement::first(order, device.parameters.group as usize, count.min(all.len()));
         for number in 0..count {

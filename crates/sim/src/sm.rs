@@ -465,8 +465,11 @@ impl Sm {
         if code.beside == Some(Beside::Copies) {
             let warp = &mut self.sub_cores[core].warps[at];
             done.ends = done.ends.max(warp.copies);
-            // Whatever scoreboard it names.
-            warp.hold(0, (now, done.ends), Stall::LongScoreboard, kernel.counts);
+            done.stall = Stall::LongScoreboard;
+            // One that names no scoreboard holds the first.
+            if code.control.write_scoreboard.is_none() {
+                warp.hold(0, (now, done.ends), done.stall, kernel.counts);
+            }
         }
         if code.beside == Some(Beside::Arrival) {
             done.ends = done.ends.max(self.sub_cores[core].warps[at].copies);
