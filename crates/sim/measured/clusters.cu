@@ -42,15 +42,15 @@ static void check(cudaError_t error, const char *what) {
 }
 
 int main() {
-    constexpr unsigned MOST = 4096;
+    constexpr unsigned MOST = 256;
     Seen *seen;
     check(cudaMalloc(&seen, MOST * sizeof(Seen)), "memory");
     check(cudaFuncSetAttribute(stay, cudaFuncAttributeMaxDynamicSharedMemorySize, 200 << 10), "shared memory");
     check(cudaFuncSetAttribute(stay, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "large clusters");
     std::printf("cluster,shared,grid,cta,sm,begin,end\n");
     for (unsigned cluster : {1, 2, 4, 8, 16}) {
-        for (unsigned shared : {200, 100, 24}) {
-            for (unsigned grid : {16, 64, 128, 256, 528}) {
+        for (unsigned shared : {200, 24}) {
+            for (unsigned grid : {128, 256}) {
                 cudaLaunchConfig_t config = {};
                 config.gridDim = grid;
                 config.blockDim = 128;
