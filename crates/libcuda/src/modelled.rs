@@ -92,9 +92,7 @@ impl Modelling {
         module: &LoadedModule,
         launch: &Launch<'_>,
     ) -> Result<Report, String> {
-        if launch.cluster.is_some_and(|cluster| cluster != [1; 3]) {
-            return Err("clusters are not modelled".to_owned());
-        }
+        let (grid, cluster) = shape(launch)?;
         let name = launch.kernel.name();
         let program = self.code(module, name)?;
         constants(device, module)?;
@@ -103,7 +101,7 @@ impl Modelling {
             Ok((name.to_owned(), address))
         };
         let variables = program.variables().map(place).collect::<Result<BTreeMap<_, _>, String>>()?;
-        let memory = Overlay { below: device, written: Mutex::default() };
+        let memory = Overlay::new(device);
         let loaded =
             Loaded::with_variables(&program, &memory, variables).map_err(|error| error.to_string())?;
         if let Some(text) = loaded.not_executed(name).into_iter().next() {
@@ -111,11 +109,11 @@ impl Modelling {
         }
         let modelled = sass_machine::Launch {
             kernel: name,
-            grid: launch.grid,
+            grid,
             block: launch.block,
-            cluster: 1,
+            cluster,
             dynamic_shared: launch.dynamic_shared,
-            params: &launch.params,
+            params: &placed(launch, &program),
             budget: BUDGET,
             timed: false,
         };
@@ -157,6 +155,31 @@ impl Modelling {
     }
 }
 
+/// A launch's parameters, each where machine code has it: what is aligned to more than eight bytes lies elsewhere than in PTX.
+fn placed(launch: &Launch<'_>, program: &Program) -> Vec<u8> {
+    let mut params = Vec::new();
+    for (parameter, there) in launch.kernel.parameters().iter().zip(program.parameters(launch.kernel.name()))
+    {
+        let from = parameter.offset as usize..(parameter.offset + parameter.size) as usize;
+        let to = usize::from(there.offset);
+        let value = launch.params.get(from).unwrap_or_default();
+        params.resize(params.len().max(to + value.len()), 0);
+        params[to..to + value.len()].copy_from_slice(value);
+    }
+    params
+}
+
+/// CTAs of a launch along each axis, and those of a cluster, as launch and kernel say them together.
+fn shape(launch: &Launch<'_>) -> Result<([u32; 3], u32), String> {
+    let bounds = &launch.kernel.function().bounds;
+    let cluster = bounds.req_nctapercluster.or(launch.cluster).unwrap_or([1; 3]);
+    let [ctas, 1, 1] = cluster else { return Err("clusters along y and z are not modelled".to_owned()) };
+    // The grid of a kernel with .blocksareclusters counts clusters.
+    let [x, y, z] = launch.grid;
+    let x = if bounds.blocks_are_clusters { x.saturating_mul(ctas) } else { x };
+    Ok(([x, y, z], ctas))
+}
+
 /// Machine code has constants as the module begins with them: whether a program has written others.
 fn constants(device: &machine::Device, module: &LoadedModule) -> Result<(), String> {
     let declared = module.module().variables.iter().filter(|variable| variable.space == StateSpace::Const);
@@ -191,15 +214,34 @@ struct Page {
     written: [bool; PAGE],
 }
 
+/// Where memory begins that a launch in the model has for itself: no device has any there.
+const OWN: u64 = 1 << 56;
+
 /// Memory as kernels of a device see it, the host's with it, with what is written on top of it and leaves it alone.
 struct Overlay<'a> {
     below: &'a machine::Device,
     written: Mutex<HashMap<u64, Box<Page>>>,
+    /// What the launch has for itself, as a copy of its parameters: where it begins, and its bytes.
+    own: Mutex<BTreeMap<u64, u64>>,
 }
 
-impl Overlay<'_> {
+impl<'a> Overlay<'a> {
+    fn new(below: &'a machine::Device) -> Self {
+        Self { below, written: Mutex::default(), own: Mutex::default() }
+    }
+
     /// What is below.
     fn there(&self, address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
+        if address >= OWN {
+            let own = lock(&self.own);
+            let found = own.range(..=address).next_back();
+            let end = address.saturating_add(into.len() as u64);
+            into.fill(0);
+            return match found.is_some_and(|(begin, bytes)| end <= begin + bytes) {
+                true => Ok(()),
+                false => Err(MemoryError::NotAllocated { address, bytes: into.len() as u64 }),
+            };
+        }
         match self.below.read(address, into) {
             true => Ok(()),
             false => Err(MemoryError::NotAllocated { address, bytes: into.len() as u64 }),
@@ -222,11 +264,17 @@ impl Overlay<'_> {
 
 impl Buffers for Overlay<'_> {
     fn allocate(&self, bytes: u64) -> Result<u64, MemoryError> {
-        Err(MemoryError::OutOfMemory { requested: bytes, free: 0, limit: 0 })
+        let mut own = lock(&self.own);
+        let last = own.last_key_value().map_or(OWN, |(begin, bytes)| begin.saturating_add(*bytes));
+        // What was written to a page that others had before stays there: each begins behind all others.
+        let begin = last.next_multiple_of(PAGE as u64);
+        own.insert(begin, bytes);
+        Ok(begin)
     }
 
     fn free(&self, address: u64) -> Result<(), MemoryError> {
-        Err(MemoryError::NotAllocated { address, bytes: 1 })
+        let freed = lock(&self.own).remove(&address);
+        freed.map(|_| ()).ok_or(MemoryError::NotAllocated { address, bytes: 1 })
     }
 
     fn write(&self, address: u64, from: &[u8]) -> Result<(), MemoryError> {
@@ -277,7 +325,7 @@ mod tests {
         let base = device.memory().allocate(1024).expect("room");
         let first: Vec<u8> = (0..1024).map(|at| at as u8).collect();
         device.memory().write(base, &first).expect("it is there");
-        let overlay = Overlay { below: &device, written: Mutex::default() };
+        let overlay = Overlay::new(&device);
         // Over the edges of two pages.
         overlay.write(base + 200, &[0xaa; 400]).expect("it is there");
         let mut expected = first.clone();
@@ -287,6 +335,16 @@ mod tests {
         assert_eq!(found, expected);
         device.memory().read(base, &mut found).expect("it is there");
         assert_eq!(found, first);
+        // Memory of its own is zero, ends somewhere, and is nothing of the device's.
+        let own = overlay.allocate(300).expect("room");
+        overlay.write(own + 1, &[7; 8]).expect("it is there");
+        let mut found = vec![1; 300];
+        overlay.read(own, &mut found).expect("it is there");
+        assert_eq!((found[..10].to_vec(), found[299]), (vec![0, 7, 7, 7, 7, 7, 7, 7, 7, 0], 0));
+        assert!(overlay.read(own, &mut [0; 301]).is_err());
+        assert!(!device.read(own, &mut [0; 1]));
+        overlay.free(own).expect("it was allocated");
+        assert!(overlay.free(own).is_err() && overlay.read(own, &mut [0; 1]).is_err());
         // Far behind is no memory in either.
         assert!(overlay.read(base + (1 << 30), &mut [0; 4]).is_err());
         assert!(overlay.write(base + (1 << 30), &[0; 4]).is_err());

@@ -78,6 +78,32 @@ fn launches_run_in_the_model_too() {
     assert!(executed(1) < executed(0) / 8);
 }
 
+/// Clusters along x, copies of parts of tensors, and arrivals behind copies of threads are modelled, too; of what is not, it is said.
+#[test]
+fn what_goes_on_beside_threads_runs_in_the_model_too() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("beside.jsonl");
+    let _ = std::fs::remove_file(&file);
+    run("modelled", &[("WARPLOOM_SIM", "h100"), ("WARPLOOM_SIM_REPORT", file.to_str().unwrap())]);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<(&str, bool, &str)> = lines
+        .iter()
+        .map(|line| {
+            let text = |name: &str| line[name].as_str().unwrap_or_default();
+            (text("kernel"), line["cycles"].as_u64() > Some(0), text("why"))
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("pairs", true, ""),
+            ("tall", false, "clusters along y and z are not modelled"),
+            ("box", true, ""),
+            ("arrive", true, ""),
+        ]
+    );
+}
+
 #[test]
 fn streams_and_events_keep_order() {
     run("streams", &[]);

@@ -86,6 +86,10 @@ pub(crate) fn touches(
     };
     touched.begin(way, Memory::Global, u32::from(bytes), lanes);
     let places = addresses(registers, at);
+    if at.space == Space::Global {
+        touched.addresses = places;
+        return;
+    }
     for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
         let (memory, place) = memory::place(at.space, places[lane], member);
         touched.memory = memory;

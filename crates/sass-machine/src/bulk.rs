@@ -114,7 +114,7 @@ pub(crate) fn perform(
         }
     }
     let told = in_each(mbarrier, mask);
-    Ok(told.map(|mbarrier| Completion { mbarrier, bytes: bytes as u64 }).collect())
+    Ok(told.map(|mbarrier| Completion::of(mbarrier, bytes as u64)).collect())
 }
 
 /// Stores, or updates, of lanes in shared memory whose objects are told of the bytes; whether that ended a phase.

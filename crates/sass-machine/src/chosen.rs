@@ -76,7 +76,7 @@ impl Grid<'_> {
         match self.prepared.kernel.step(number).map(|step| &step.action) {
             Some(Action::Access(access)) => access.space().is_some_and(|space| space != Space::Shared),
             // A copy between the SM and that memory.
-            Some(Action::Bulk(_) | Action::ClusterArrive | Action::ClusterWait) => true,
+            Some(Action::Bulk(_) | Action::Tensor(_) | Action::ClusterArrive | Action::ClusterWait) => true,
             // The others of a cluster may wait for it.
             Some(Action::Exit) => self.prepared.cluster > 1,
             _ => false,
@@ -113,10 +113,10 @@ impl Grid<'_> {
         let mut around = self.prepared.around();
         (around.block, around.sm, around.clock) = (cta.block, sm, clock);
         around.member = cta.member().cloned();
-        let active = cta.warps.get(warp).map_or(0, |warp| warp.touches(&around, touched));
+        let global = self.prepared.memory;
+        let active = cta.warps.get(warp).map_or(0, |warp| warp.touches(&around, global, touched));
         let block = cta.block;
-        cta.step(warp, &around, self.prepared.memory)
-            .map_err(|stopped| self.prepared.fault(block, stopped))?;
+        cta.step(warp, &around, global).map_err(|stopped| self.prepared.fault(block, stopped))?;
         Ok(active)
     }
 
@@ -144,7 +144,7 @@ impl Resident {
         self.cta.meet();
     }
 
-    /// The copies in bulk to shared memory that have begun since this was asked for the last time.
+    /// The copies to shared memory of which objects are told, and that have begun since this was asked for the last time.
     pub fn begun_copies(&mut self) -> impl Iterator<Item = Completion> {
         self.cta.begun_copies()
     }

@@ -174,6 +174,12 @@ impl Program {
         self.variables.keys().map(String::as_str)
     }
 
+    /// A kernel's machine code, before addresses are written into it; nothing of a kernel that is not there.
+    #[must_use]
+    pub fn code(&self, kernel: &str) -> &[u8] {
+        self.kernels.get(kernel).map_or(&[], |image| &image.code)
+    }
+
     /// The text of a kernel's instruction at an address in bytes.
     #[must_use]
     pub fn instruction(&self, kernel: &str, address: u64) -> Option<String> {

@@ -24,15 +24,21 @@ pub(crate) struct Mbarrier {
     phase: bool,
 }
 
-/// What is left to do when bytes have been copied.
+/// What is left to do at an object when bytes have been copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     pub(crate) mbarrier: u64,
-    /// How many have come.
-    pub bytes: u64,
+    pub(crate) arrivals: u64,
+    /// Transactions that are done.
+    pub(crate) transactions: u64,
 }
 
 impl Completion {
+    /// Bytes have come of which an object is told.
+    pub(crate) fn of(mbarrier: u64, bytes: u64) -> Self {
+        Self { mbarrier, arrivals: 0, transactions: bytes }
+    }
+
     /// The same of the object at another address.
     pub(crate) fn at(self, mbarrier: u64) -> Self {
         Self { mbarrier, ..self }
@@ -40,8 +46,8 @@ impl Completion {
 
     /// Its bytes have come; whether that was the end of a phase.
     pub(crate) fn done(self, shared: &mut [u8]) -> Result<bool, FaultKind> {
-        let bytes = -i64::try_from(self.bytes).unwrap_or(0);
-        Ok(Mbarrier::arrive(shared, self.mbarrier, 0, bytes, false)?.1)
+        let done = -i64::try_from(self.transactions).unwrap_or(0);
+        Ok(Mbarrier::arrive(shared, self.mbarrier, self.arrivals, done, false)?.1)
     }
 }
 

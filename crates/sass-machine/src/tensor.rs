@@ -8,6 +8,8 @@ use crate::mbarrier::Completion;
 use crate::memory::Reach;
 use crate::registers::Registers;
 use crate::step::{Tensor, Update};
+use crate::touched::{Memory, Touched, Way};
+use machine::memory::Buffers;
 use machine::tensormap::{BYTES, DataType, Direction, MAX_RANK, Mode, Run, Start, Swizzle, TensorMap, Walk};
 use numerics::convert::f32_to_tf32;
 use numerics::rounding::Rn;
@@ -57,17 +59,44 @@ fn start(registers: &Registers, tensor: &Tensor) -> Start {
     Start { rank: tensor.rank, mode: tensor.mode, coordinates, offsets }
 }
 
+/// The map that it goes by.
+fn map(registers: &Registers, tensor: &Tensor, global: &dyn Buffers) -> Result<TensorMap, FaultKind> {
+    let at = registers.uniform_pair(tensor.map);
+    let mut bytes = [0; BYTES];
+    let outside = |_| FaultKind::Address { space: "global", address: at, bytes: BYTES as u32 };
+    global.read(at, &mut bytes).map_err(outside)?;
+    Ok(TensorMap::from_bytes(&bytes))
+}
+
+/// Says which global memory it touches; nothing of one that will fault.
+pub(crate) fn touches(registers: &Registers, tensor: &Tensor, global: &dyn Buffers, touched: &mut Touched) {
+    let Ok(map) = map(registers, tensor, global) else { return };
+    let Ok(walk) = map.runs(&start(registers, tensor), tensor.direction) else { return };
+    for Run { global, inside, .. } in walk.filter(|run| !run.inside.is_empty()) {
+        let (begin, bytes) = (global.wrapping_add(inside.start), inside.end - inside.start);
+        match touched.rows.last_mut().filter(|row| row.0 + row.1 == begin) {
+            Some(row) => row.1 += bytes,
+            None => touched.rows.push((begin, bytes)),
+        }
+    }
+    let way = match tensor.direction {
+        Direction::Load => Way::Load,
+        Direction::Store if tensor.operation.is_some() => Way::Reduction,
+        Direction::Store => Way::Store,
+    };
+    if let Some(&(begin, _)) = touched.rows.first() {
+        touched.begin(way, Memory::Global, 0, 1);
+        touched.addresses[0] = begin;
+    }
+}
+
 /// Carries it out; what is left to do when its bytes have come.
 pub(crate) fn perform(
     registers: &Registers,
     tensor: &Tensor,
     reach: &mut Reach<'_>,
 ) -> Result<Vec<Completion>, FaultKind> {
-    let at = registers.uniform_pair(tensor.map);
-    let mut bytes = [0; BYTES];
-    let outside = |_| FaultKind::Address { space: "global", address: at, bytes: BYTES as u32 };
-    reach.global.read(at, &mut bytes).map_err(outside)?;
-    let map = TensorMap::from_bytes(&bytes);
+    let map = map(registers, tensor, reach.global)?;
     let walk = map.runs(&start(registers, tensor), tensor.direction).map_err(illegal)?;
     let ty = map.data_type().ok_or_else(|| illegal("a tensor map of no type".to_owned()))?;
     use Swizzle::{Bytes32, Bytes64, Bytes128, None as Plain};
@@ -94,7 +123,7 @@ pub(crate) fn perform(
         Direction::Store => store(&map, walk, tile, update.as_ref(), reach)?,
     }
     let told = in_each(mbarrier, mask).filter(|_| tensor.direction == Direction::Load);
-    Ok(told.map(|mbarrier| Completion { mbarrier, bytes: total }).collect())
+    Ok(told.map(|mbarrier| Completion::of(mbarrier, total)).collect())
 }
 
 /// Copies bytes of shared memory, there or from there.

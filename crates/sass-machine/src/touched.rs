@@ -43,11 +43,20 @@ pub struct Touched {
     pub lanes: u32,
     /// Where: addresses of global memory, offsets in the others; above those in a constant bank stands its number.
     pub addresses: [u64; LANES],
+    /// Of a copy of a part of a tensor: where its rows begin in global memory, and their bytes; the first begins where the first lane touches it.
+    pub rows: Vec<(u64, u64)>,
 }
 
 impl Default for Touched {
     fn default() -> Self {
-        Self { way: Way::Load, memory: Memory::Global, bytes: 0, lanes: 0, addresses: [0; LANES] }
+        Self {
+            way: Way::Load,
+            memory: Memory::Global,
+            bytes: 0,
+            lanes: 0,
+            addresses: [0; LANES],
+            rows: Vec::new(),
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::timing::Timing;
 use crate::touched::Touched;
 use crate::{access, bulk, collective, groups, tensor, texture, warpgroup};
 use machine::lanes::simd::{Simd, Work, on_host};
-use machine::memory::SHARED_WINDOW;
+use machine::memory::{Buffers, SHARED_WINDOW};
 use machine::texture::Unit;
 
 /// What a lane does.
@@ -312,8 +312,9 @@ impl Warp {
     }
 
     /// The lanes that would carry it out, and the memory that they would touch, if it is an access.
-    pub(crate) fn touches(&self, around: &Around<'_>, touched: &mut Touched) -> u32 {
+    pub(crate) fn touches(&self, around: &Around<'_>, global: &dyn Buffers, touched: &mut Touched) -> u32 {
         touched.lanes = 0;
+        touched.rows.clear();
         let Some(step) = around.steps.get(self.place) else { return 0 };
         let active = self.active(step);
         match &step.action {
@@ -321,6 +322,9 @@ impl Warp {
                 access::touches(&self.registers, access, active, around.member.as_ref(), touched);
             }
             Action::Bulk(bulk) if active != 0 => bulk::touches(&self.registers, bulk, touched),
+            Action::Tensor(tensor) if active != 0 => {
+                tensor::touches(&self.registers, tensor, global, touched);
+            }
             _ => {}
         }
         active

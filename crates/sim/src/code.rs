@@ -43,6 +43,8 @@ pub(crate) struct Code {
     pub(crate) turns: bool,
     /// Warps wait for one another there.
     pub(crate) is_barrier: bool,
+    /// It arrives at a barrier of the CTA.
+    pub(crate) arrives: bool,
     /// It reads registers, for which it waits until those of the instruction before have been read.
     pub(crate) reads: bool,
     /// Cycles more than one for which no other instruction's operands are read.
@@ -70,6 +72,8 @@ pub(crate) enum Beside {
     Copy,
     /// Holds its scoreboard until all copies before it are done.
     Copies,
+    /// An arrival at an object in shared memory when all copies of the thread before it are done.
+    Arrival,
     /// A product of four warps.
     Product,
     /// Waits for those.
@@ -84,7 +88,8 @@ impl Beside {
     fn of(head: &str) -> Option<Self> {
         let mut parts = head.split('.');
         match (parts.next()?, parts.next()) {
-            ("UBLKCP", _) => Some(Self::Bulk),
+            ("UBLKCP" | "UTMALDG" | "UTMASTG" | "UTMAREDG", _) => Some(Self::Bulk),
+            ("ARRIVES", _) => Some(Self::Arrival),
             ("LDGSTS", _) => Some(Self::Copy),
             ("LDGDEPBAR" | "UTMACMDFLUSH", _) => Some(Self::Copies),
             ("MEMBAR", _) => Some(Self::Fence),
@@ -110,7 +115,9 @@ pub(crate) fn of(grid: &Grid<'_>, device: &Device) -> Result<Vec<Option<Code>>, 
             let mut text = String::new();
             instruction.print(0, &mut text);
             let head = Instruction::head(&text);
-            let group = device.opcodes(head).ok_or_else(|| Unmodelled::Opcode(head.to_owned()))?;
+            // What other CTAs are told of is not modelled.
+            let group = device.opcodes(head).filter(|_| !head.ends_with(".MULTICAST"));
+            let group = group.ok_or_else(|| Unmodelled::Opcode(head.to_owned()))?;
             let read = read(&issue, &kept, banks);
             kept.clear();
             kept.extend(
@@ -126,6 +133,7 @@ pub(crate) fn of(grid: &Grid<'_>, device: &Device) -> Result<Vec<Option<Code>>, 
                 latency: group.latency,
                 rounds: group.rounds,
                 turns: issue.turns(),
+                arrives: head.split('.').next() == Some("BAR"),
                 is_barrier: matches!(head.split('.').next(), Some("BAR" | "SYNCS")),
                 beside: Beside::of(head),
                 is_indexed: text.contains("c[0x") && text.contains("][R"),

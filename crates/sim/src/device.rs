@@ -111,6 +111,8 @@ parameters! {
     branch: "issue.branch",
     /// Cycles from the last arrival at a barrier to the next instruction.
     barrier: "issue.barrier",
+    /// Arrivals at barriers that an SM takes in a thousand cycles.
+    arrivals: "issue.arrivals",
     /// Cycles for each further operand from one bank of registers.
     bank_conflict: "issue.bank_conflict",
     /// Cycles by which a bank of registers may be behind.
@@ -321,6 +323,8 @@ pub struct Device {
     pub opcodes: Vec<Opcodes>,
     /// The SMs in the order in which they get the first CTAs.
     pub order: Vec<usize>,
+    /// The SMs of each GPC that clusters go to, in the order in which they get them; none if that is not known.
+    pub gpcs: Vec<Vec<usize>>,
 }
 
 fn text(table: &Table, key: &str, name: &str) -> Result<String, DeviceError> {
@@ -464,10 +468,14 @@ impl Device {
         }
         let parameters = Parameters::of(&rows)?;
         // Which SMs a chip has is its own.
-        let order: Option<Vec<usize>> =
-            of("order").iter().map(|sm| usize::try_from(sm.as_integer()?).ok()).collect();
+        let sms = |of: &[Value]| {
+            of.iter().map(|sm| usize::try_from(sm.as_integer()?).ok()).collect::<Option<Vec<usize>>>()
+        };
+        let order = sms(&of("order"));
         let order = order.ok_or_else(|| DeviceError::Wrong("order".to_owned(), "is a list of SMs"))?;
-        Ok(Self { name: text(&table, "name", "name")?, rows, parameters, pipes, opcodes, order })
+        let gpcs = of("gpcs").iter().map(|gpc| sms(gpc.as_array()?)).collect::<Option<Vec<_>>>();
+        let gpcs = gpcs.ok_or_else(|| DeviceError::Wrong("gpcs".to_owned(), "are lists of SMs"))?;
+        Ok(Self { name: text(&table, "name", "name")?, rows, parameters, pipes, opcodes, order, gpcs })
     }
 
     /// The source of a number that another device takes from this one.

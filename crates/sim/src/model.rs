@@ -9,6 +9,8 @@ use crate::placement::{self, Occupancy};
 use crate::report::{Report, Span};
 use crate::sm::{Ended, Halt, Kernel, NEVER, Sm, Tally, World};
 use sass_machine::{Fault, Launch, Loaded};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
@@ -79,7 +81,8 @@ fn execute(
     if occupancy.ctas == 0 {
         return Err(Unmodelled::Resources(occupancy.limit()).into());
     }
-    let kernel = Kernel { grid: &grid, device, code: &code };
+    let counts = code.iter().flatten().any(|code| code.waits.iter().any(|&(_, left)| left > 0));
+    let kernel = Kernel { grid: &grid, device, code: &code, counts };
     let wave = of.sms * occupancy.ctas;
     let executed = grid.count().min(waves.saturating_mul(wave));
     let at_once = occupancy.ctas.min(grid.count().div_ceil(of.sms));
@@ -180,17 +183,23 @@ impl Sms<'_> {
         }
     }
 
+    /// No more instructions than so many.
+    fn check(&self, budget: u64) -> Result<(), Failure> {
+        let executed = self.tallies.iter().map(|tally| lock(tally).counters.instructions).sum::<u64>();
+        if executed > budget { Err(Failure::Budget) } else { Ok(()) }
+    }
+
     /// A round for these SMs.
     fn round(&self, crew: &Crew<'_>, sms: &mut Vec<usize>, until: u64) {
-        let few = sms.len() < FEW;
+        if sms.len() < FEW || crew.threads() == 1 {
+            let mut tally = lock(&self.tallies[0]);
+            sms.iter().for_each(|&sm| lock(&self.all[sm]).advance(self.kernel, &mut tally, until));
+            return;
+        }
         std::mem::swap(&mut *self.ready.write().unwrap_or_else(PoisonError::into_inner), sms);
         self.until.store(until, Ordering::Relaxed);
         self.taken.store(0, Ordering::Relaxed);
-        if few || crew.threads() == 1 {
-            self.advance(0)
-        } else {
-            crew.round()
-        }
+        crew.round();
         std::mem::swap(&mut *self.ready.write().unwrap_or_else(PoisonError::into_inner), sms);
     }
 }
@@ -201,8 +210,8 @@ struct Run<'a> {
     world: World,
     /// SMs that have something to do by what another one did.
     woken: Vec<usize>,
-    /// For each SM when it has halted, or, if it has not, when it has something to do.
-    halts: Vec<u64>,
+    /// When SMs have halted, the first of them on top; for each of the others when it has something to do.
+    halts: BinaryHeap<Reverse<(u64, usize)>>,
     dues: Vec<u64>,
     /// Since when each SM has had a CTA.
     busy: Vec<Option<u64>>,
@@ -221,7 +230,7 @@ impl<'a> Run<'a> {
             sms,
             world: World { memory: Shared::new(device), origin: None, met: Vec::new() },
             woken: Vec::new(),
-            halts: vec![NEVER; sms.all.len()],
+            halts: BinaryHeap::new(),
             dues: vec![NEVER; sms.all.len()],
             busy: vec![None; sms.all.len()],
             next: 0,
@@ -245,6 +254,18 @@ impl<'a> Run<'a> {
 
     fn first_wave(&mut self, order: &[usize], places: u64) {
         let (all, device) = (&self.sms.all, self.sms.kernel.device);
+        let size = self.sms.kernel.grid.cluster() as usize;
+        if size > 1 {
+            let sms = placement::clusters(&device.gpcs, all.len(), size, places as usize);
+            let mut taken = vec![0; all.len()];
+            for &at in sms.iter().take(self.last as usize) {
+                self.begin(at, &mut lock(&all[at]), taken[at], device.parameters.launch);
+                taken[at] += 1;
+            }
+            if !sms.is_empty() {
+                return;
+            }
+        }
         let count = self.last.min(all.len() as u64 * places) as usize;
         let first = placement::first(order, device.parameters.group as usize, count.min(all.len()));
         for number in 0..count {
@@ -263,28 +284,36 @@ impl<'a> Run<'a> {
         let mut until = 0;
         loop {
             sms.round(crew, &mut ready, until);
-            if sms.tallies.iter().map(|tally| lock(tally).counters.instructions).sum::<u64>() > budget {
-                return Err(Failure::Budget);
-            }
             for number in ready.drain(..) {
                 let sm = lock(&sms.all[number]);
-                let halts = sm.halt.as_ref().map(|(at, _)| *at);
-                (self.halts[number], self.dues[number]) = halts.map_or((NEVER, sm.due), |at| (at, NEVER));
+                let halts = sm.halt.as_ref().map(|&(at, _)| at);
+                self.halts.extend(halts.map(|at| Reverse((at, number))));
+                self.dues[number] = if halts.is_some() { NEVER } else { sm.due };
             }
-            let least = |of: &[u64]| of.iter().copied().min().unwrap_or(NEVER);
-            let (halted, due) = (least(&self.halts), least(&self.dues));
-            if halted == NEVER && due == NEVER {
+            // Who has not halted has nothing to do before the cycle up to which all may go on, in which somebody else may have halted.
+            let halted = self.halts.peek().map_or(NEVER, |Reverse((at, _))| *at);
+            let first = match halted {
+                NEVER => self.dues.iter().copied().min().unwrap_or(NEVER),
+                halted => halted,
+            };
+            if first == NEVER {
                 // CTAs of a cluster that wait for one another are noticed here alone.
                 let stuck = sms.all.iter().find_map(|sm| lock(sm).deadlock(sms.kernel));
                 if let Some(fault) = stuck {
                     return Err(fault.into());
                 }
+                sms.check(budget)?;
                 let last = sms.all.iter().map(|sm| lock(sm).settled()).max().unwrap_or(0);
                 let parameters = &sms.kernel.device.parameters;
                 return Ok(last.max(parameters.launch) + 1 + parameters.drain);
             }
             if halted != NEVER {
-                ready.extend((0..sms.all.len()).filter(|&number| self.halts[number] == halted));
+                while let Some(&Reverse((at, number))) = self.halts.peek()
+                    && at == halted
+                {
+                    self.halts.pop();
+                    ready.push(number);
+                }
                 for &number in &ready {
                     self.go_on(number, &mut lock(&sms.all[number]))?;
                 }
@@ -295,11 +324,12 @@ impl<'a> Run<'a> {
                 }
             }
             // Who is behind the others by so much that all may go on does.
-            let first = halted.min(due);
             if halted == NEVER || first.saturating_add(AHEAD / 2) >= until {
+                sms.check(budget)?;
                 until = first.saturating_add(AHEAD);
                 ready.clear();
                 ready.extend(0..sms.all.len());
+                self.halts.clear();
             }
         }
     }

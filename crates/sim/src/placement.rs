@@ -88,9 +88,24 @@ pub(crate) fn first(order: &[usize], gpc: usize, ctas: usize) -> Vec<usize> {
     chosen.into_iter().map(|at| order[at]).collect()
 }
 
+/// The SMs that the CTAs of clusters go to that begin first, so many of each cluster, and no more of an SM than it has room for: a cluster to each
+/// GPC in turn that has as many SMs left, before any SM gets a second CTA. Nothing where GPCs are not known, or are those of other SMs.
+pub(crate) fn clusters(gpcs: &[Vec<usize>], sms: usize, size: usize, room: usize) -> Vec<usize> {
+    if gpcs.iter().flatten().any(|&sm| sm >= sms) {
+        return Vec::new();
+    }
+    let most = gpcs.iter().map(|gpc| gpc.len() / size.max(1)).max().unwrap_or(0);
+    let layer: Vec<usize> = (0..most)
+        .flat_map(|turn| gpcs.iter().filter_map(move |gpc| gpc.chunks_exact(size).nth(turn)))
+        .flatten()
+        .copied()
+        .collect();
+    layer.repeat(room)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Occupancy, first, order};
+    use super::{Occupancy, clusters, first, order};
     use crate::device::Device;
 
     /// What `cudaOccupancyMaxActiveBlocksPerMultiprocessor` says on an H100 of a kernel with 64 registers, by warps of a CTA.
@@ -108,6 +123,22 @@ mod tests {
         assert_eq!(first(&all, 16, 4), [0, 2, 4, 6]);
         assert_eq!(first(&all, 16, 16), [0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 48, 64, 80, 96, 112]);
         assert_eq!(first(&all, 16, 132), all);
+    }
+
+    /// measured/h100/clusters.csv: 128 CTAs in clusters of four, of which an SM has room for many; 30 clusters have SMs of their own.
+    #[test]
+    fn clusters_go_to_gpcs_in_turn() {
+        let device = Device::named("h100").expect("a device that comes along");
+        let of = |size: usize| clusters(&device.gpcs, 132, size, 2);
+        let four = of(4);
+        assert_eq!(four[..8], [4, 5, 20, 21, 6, 7, 22, 23]);
+        assert_eq!(four[64..68], [66, 67, 80, 81]);
+        assert_eq!(four.len(), 2 * 120);
+        assert_eq!(four[120..124], four[..4]);
+        assert_eq!(of(8).len(), 2 * 8 * 15);
+        assert_eq!(of(16).len(), 2 * 16 * 7);
+        assert_eq!((of(2).len(), &of(2)[..4]), (2 * 132, &[128, 129, 130, 131][..]));
+        assert!(clusters(&device.gpcs, 100, 4, 1).is_empty());
     }
 
     #[test]

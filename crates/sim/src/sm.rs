@@ -5,7 +5,7 @@ use crate::constants::Constants;
 use crate::counters::{Counters, Line, Stall};
 use crate::device::{Device, Parameters, Throttle};
 use crate::fetch::Fetch;
-use crate::memory::{LINE, Private, Rate, Request, Shared, Touch, count_crowds, lines, rounds};
+use crate::memory::{LINE, PAGE, Private, Rate, Request, Shared, Touch, count_crowds, lines, rounds};
 use crate::unit::Unit;
 use crate::warp::Warp;
 use sass_machine::{Completion, Fault, Grid, LANES, Memory, Resident, Touched, Way};
@@ -27,6 +27,9 @@ struct Cta {
 struct SubCore {
     /// In the order in which they came.
     warps: Vec<Warp>,
+    /// From when on the next instruction of each can be issued, if its pipe is free: beside one another, as they are looked through in every
+    /// cycle.
+    ready: Vec<u64>,
     /// When each pipe takes the next instruction; of pipes that are shared the SM knows.
     pipes: Vec<u64>,
     /// When operands of the next instruction can be read.
@@ -57,12 +60,15 @@ pub(crate) struct Kernel<'a> {
     pub(crate) grid: &'a Grid<'a>,
     pub(crate) device: &'a Device,
     pub(crate) code: &'a [Option<Code>],
+    /// Some wait until so many instructions are left that hold a scoreboard.
+    pub(crate) counts: bool,
 }
 
 /// What all SMs change, one after the other in the order of time.
 pub(crate) struct World {
     pub(crate) memory: Shared,
-    /// The line of global memory that was touched first: what a launch takes must not depend on where the host has its memory.
+    /// The page of global memory that was touched first: what a launch takes must not depend on where the host has its memory, but for pages,
+    /// which lie in slices of their own.
     pub(crate) origin: Option<u64>,
     /// Clusters whose warps have all met.
     pub(crate) met: Vec<u64>,
@@ -121,6 +127,8 @@ pub(crate) struct Sm {
     unit: Unit,
     /// What atomic operations on other CTAs' shared memory go through.
     remote: Rate,
+    /// What arrivals at barriers go through.
+    arrivals: Rate,
     /// When the first of the copies is done that are on their way to its CTAs, or [`NEVER`].
     arriving: u64,
     /// When it has something to do, or [`NEVER`]; and the last cycle in which it had.
@@ -151,6 +159,7 @@ impl Sm {
         let device = kernel.device;
         let sub_core = || SubCore {
             warps: Vec::new(),
+            ready: Vec::new(),
             pipes: vec![0; device.pipes.len()],
             dispatch: 0,
             banks: vec![0; device.parameters.banks as usize],
@@ -170,6 +179,7 @@ impl Sm {
             private: Private::new(&device.parameters, group, l1),
             unit: Unit::new(device.parameters.sub_cores as usize),
             remote: Rate::new(device.parameters.cluster_atomics),
+            arrivals: Rate::new(device.parameters.arrivals),
             arriving: NEVER,
             due: NEVER,
             last: 0,
@@ -186,11 +196,12 @@ impl Sm {
         let count = self.sub_cores.len();
         for warp in 0..resident.warps() {
             let mut timed = Warp::new(place, warp, now);
-            Self::resume(kernel, &mut self.fetch, &mut resident, &mut timed, now);
+            let ready = Self::resume(kernel, &mut self.fetch, &mut resident, &mut timed, now).unwrap_or(now);
             let core = &mut self.sub_cores[self.next_core];
             self.next_core = (self.next_core + 1) % count;
-            core.due = core.due.min(timed.ready);
+            core.due = core.due.min(ready);
             core.warps.push(timed);
+            core.ready.push(ready);
         }
         self.ctas[place] =
             Some(Cta { left: resident.warps(), resident, begun: now, copies: Vec::new(), met: 0 });
@@ -304,10 +315,14 @@ impl Sm {
     fn resume_waiting(&mut self, kernel: &Kernel<'_>, place: usize, freed: u64, now: u64) {
         let Some(cta) = &mut self.ctas[place] else { return };
         for core in &mut self.sub_cores {
-            for warp in core.warps.iter_mut().filter(|warp| warp.cta == place && warp.next.is_none()) {
+            for (warp, ready) in core.warps.iter_mut().zip(&mut core.ready) {
+                if warp.cta != place || warp.next.is_some() {
+                    continue;
+                }
                 warp.release(freed);
-                Self::resume(kernel, &mut self.fetch, &mut cta.resident, warp, now);
-                core.due = core.due.min(warp.ready);
+                *ready =
+                    Self::resume(kernel, &mut self.fetch, &mut cta.resident, warp, now).unwrap_or(*ready);
+                core.due = core.due.min(*ready);
             }
         }
     }
@@ -345,20 +360,20 @@ impl Sm {
     }
 
     /// When a warp can be issued, as things stand.
-    fn ready(&self, kernel: &Kernel<'_>, core: usize, warp: &Warp) -> Option<u64> {
-        let place = warp.next?;
-        let Some(code) = kernel.code.get(place).and_then(Option::as_ref) else { return Some(warp.ready) };
-        let dispatch = self.sub_cores[core].operands(kernel, code);
-        Some(warp.ready.max(dispatch).max(self.pipe(core, kernel, code).0))
+    fn ready(&self, kernel: &Kernel<'_>, core: usize, at: usize) -> Option<u64> {
+        let sub_core = &self.sub_cores[core];
+        let (place, ready) = (sub_core.warps[at].next?, sub_core.ready[at]);
+        let Some(code) = kernel.code.get(place).and_then(Option::as_ref) else { return Some(ready) };
+        Some(ready.max(sub_core.operands(kernel, code)).max(self.pipe(core, kernel, code).0))
     }
 
     /// When a sub-core has something to issue from a cycle on, as things stand.
     fn next(&self, kernel: &Kernel<'_>, core: usize, now: u64) -> u64 {
         let mut due = NEVER;
-        for warp in &self.sub_cores[core].warps {
+        for (at, &ready) in self.sub_cores[core].ready.iter().enumerate() {
             // Its pipe matters if it could be the first.
-            if warp.ready < due
-                && let Some(ready) = self.ready(kernel, core, warp)
+            if ready < due
+                && let Some(ready) = self.ready(kernel, core, at)
             {
                 due = due.min(ready);
             }
@@ -373,13 +388,14 @@ impl Sm {
     fn choose(&self, kernel: &Kernel<'_>, core: usize, now: u64) -> Option<usize> {
         let sub_core = &self.sub_cores[core];
         let (mut first, mut again) = (None, None);
-        for (at, warp) in sub_core.warps.iter().enumerate() {
+        for (at, &ready) in sub_core.ready.iter().enumerate() {
             // Most warps are not ready, whatever the pipes are.
-            if warp.ready > now {
+            if ready > now {
                 continue;
             }
+            let warp = &sub_core.warps[at];
             let is_last = sub_core.last == Some((warp.cta, warp.number));
-            if !is_last && first.is_some() || self.ready(kernel, core, warp).is_none_or(|ready| ready > now) {
+            if !is_last && first.is_some() || self.ready(kernel, core, at).is_none_or(|ready| ready > now) {
                 continue;
             }
             match (is_last, warp.yields) {
@@ -400,7 +416,7 @@ impl Sm {
         at: usize,
         now: u64,
     ) -> Result<(), Fault> {
-        let Kernel { grid, device, code } = kernel;
+        let Kernel { grid, device, code, .. } = kernel;
         let parameters = &device.parameters;
         let warp = &self.sub_cores[core].warps[at];
         let (cta, number, Some(place)) = (warp.cta, warp.number, warp.next) else { return Ok(()) };
@@ -415,7 +431,7 @@ impl Sm {
         // A word that is no instruction has faulted.
         let Some(code) = code.get(place).and_then(Option::as_ref) else { return Ok(()) };
 
-        let (free, pipe) = self.pipe(core, kernel, code);
+        let (was_free, pipe) = self.pipe(core, kernel, code);
         let throttle = match code.throttle {
             Throttle::Math => Stall::MathPipeThrottle,
             Throttle::Mio => Stall::MioThrottle,
@@ -430,12 +446,16 @@ impl Sm {
         for &(bank, cycles) in &code.banks {
             sub_core.banks[bank] = sub_core.banks[bank].max(now) + cycles;
         }
-        sub_core.warps[at].account(now, (free, throttle), dispatch, &mut line.stalls);
+        sub_core.warps[at].account(now, (was_free, throttle), dispatch, &mut line.stalls);
         let taken = if code.takes_all { &code.pipes[..] } else { &[pipe] };
+        let free = match code.arrives {
+            true => self.arrivals.serve(now, 1).max(now + 1),
+            false => now + code.interval,
+        };
         for &pipe in taken {
             match device.pipes[pipe].is_shared {
-                true => self.pipes[pipe] = now + code.interval,
-                false => sub_core.pipes[pipe] = now + code.interval,
+                true => self.pipes[pipe] = free,
+                false => sub_core.pipes[pipe] = free,
             }
         }
         sub_core.dispatch = sub_core.dispatch.max(now + 1 + code.dispatch);
@@ -445,8 +465,14 @@ impl Sm {
         if code.beside == Some(Beside::Copies) {
             let warp = &mut self.sub_cores[core].warps[at];
             done.ends = done.ends.max(warp.copies);
-            // Whatever scoreboard it names.
-            warp.hold(0, now, done.ends, Stall::LongScoreboard);
+            done.stall = Stall::LongScoreboard;
+            // One that names no scoreboard holds the first.
+            if code.control.write_scoreboard.is_none() {
+                warp.hold(0, (now, done.ends), done.stall, kernel.counts);
+            }
+        }
+        if code.beside == Some(Beside::Arrival) {
+            done.ends = done.ends.max(self.sub_cores[core].warps[at].copies);
         }
         let mut met = 0;
         if let Some(cta) = &mut self.ctas[cta] {
@@ -462,7 +488,7 @@ impl Sm {
             [(code.control.read_scoreboard, done.taken), (code.control.write_scoreboard, done.ends)]
         {
             if let Some(board) = board.filter(|_| code.holds) {
-                warp.hold(board, now, ends, done.stall);
+                warp.hold(board, (now, ends), done.stall, kernel.counts);
             }
         }
         match code.beside {
@@ -470,7 +496,7 @@ impl Sm {
             Some(Beside::Product) => warp.products = warp.products.max(done.ends),
             Some(Beside::Products) => warp.release(warp.products),
             Some(Beside::Meeting) => warp.release(met),
-            Some(Beside::Copies | Beside::Fence) | None => {}
+            Some(Beside::Copies | Beside::Arrival | Beside::Fence) | None => {}
         }
         // Who holds no scoreboard for them waits itself.
         if code.control.write_scoreboard.is_none() {
@@ -523,7 +549,7 @@ impl Sm {
             };
         }
         if let (Some(Beside::Bulk), Some(world)) = (code.beside, world.as_deref_mut()) {
-            let origin = *world.origin.get_or_insert(touched.addresses[0] / LINE * LINE);
+            let origin = *world.origin.get_or_insert(touched.addresses[0] / PAGE * PAGE);
             lines(touched, origin, 0, &mut self.touches);
             let ends = self.private.bulk(&mut world.memory, touched.way, &self.touches, now, counters);
             return Done { taken: now + code.latency, ends: ends + code.latency, ..Done::long() };
@@ -551,7 +577,7 @@ impl Sm {
                 let local = local(self.number, cta, number);
                 let is_local = touched.memory == Memory::Local;
                 let first = touched.places().next().filter(|_| !is_local);
-                let origin = world.origin.or(first.map(|place| place / LINE * LINE));
+                let origin = world.origin.or(first.map(|place| place / PAGE * PAGE));
                 world.origin = origin;
                 lines(touched, origin.unwrap_or(0), local, &mut self.touches);
                 counters.load_requests += u64::from(touched.way == Way::Load && !is_local);
@@ -623,12 +649,13 @@ impl Sm {
         let (place, number) = (warp.cta, warp.number);
         let Some(cta) = &mut self.ctas[place] else { return };
         if !is_barrier && let Some(next) = cta.resident.next(number) {
-            let warp = &mut self.sub_cores[core].warps[at];
-            Self::settle(kernel, &mut self.fetch, warp, next, now);
+            let sub_core = &mut self.sub_cores[core];
+            sub_core.ready[at] = Self::settle(kernel, &mut self.fetch, &mut sub_core.warps[at], next, now);
             return;
         }
         if cta.resident.has_exited(number) {
             self.sub_cores[core].warps.remove(at);
+            self.sub_cores[core].ready.remove(at);
             cta.left -= 1;
             counters.resident += now + 1 - cta.begun;
         }
@@ -642,16 +669,21 @@ impl Sm {
         self.resume_waiting(kernel, place, freed, now);
     }
 
-    /// A warp's next instruction, if it has one now.
-    fn resume(kernel: &Kernel<'_>, fetch: &mut Fetch, resident: &mut Resident, warp: &mut Warp, now: u64) {
-        if let Some(next) = resident.next(warp.number) {
-            Self::settle(kernel, fetch, warp, next, now);
-        }
+    /// A warp's next instruction, if it has one now: from when on it can be issued.
+    fn resume(
+        kernel: &Kernel<'_>,
+        fetch: &mut Fetch,
+        resident: &mut Resident,
+        warp: &mut Warp,
+        now: u64,
+    ) -> Option<u64> {
+        let next = resident.next(warp.number)?;
+        Some(Self::settle(kernel, fetch, warp, next, now))
     }
 
-    fn settle(kernel: &Kernel<'_>, fetch: &mut Fetch, warp: &mut Warp, next: usize, now: u64) {
+    fn settle(kernel: &Kernel<'_>, fetch: &mut Fetch, warp: &mut Warp, next: usize, now: u64) -> u64 {
         let fetched = fetch.ready(next, now);
-        warp.settle(next, kernel.code.get(next).and_then(Option::as_ref), fetched);
+        warp.settle(next, kernel.code.get(next).and_then(Option::as_ref), fetched)
     }
 }
 

@@ -4,11 +4,34 @@ use crate::code::Code;
 use crate::counters::{Stall, Stalls};
 use sass::hazards::BOARDS;
 
-/// A scoreboard: when each instruction lets go of it that holds it, in order, and what kind held it last.
+/// A scoreboard: when the last instruction lets go of it that holds it, when each of the others does, in order, and what kind held it last.
+///
+/// The others are forgotten where no instruction of the kernel waits until some of those that hold a scoreboard have let go.
 #[derive(Clone, Debug)]
 struct Board {
-    ends: Vec<u64>,
+    last: u64,
     stall: Stall,
+    others: Vec<u64>,
+}
+
+impl Board {
+    fn hold(&mut self, now: u64, ends: u64, counts: bool) {
+        let (least, most) = (self.last.min(ends), self.last.max(ends));
+        self.last = most;
+        if counts {
+            self.others.retain(|&end| end > now);
+            let at = self.others.partition_point(|&end| end <= least);
+            self.others.insert(at, least);
+        }
+    }
+
+    /// When no more than so many hold it.
+    fn ends(&self, left: usize) -> u64 {
+        match left.checked_sub(1) {
+            None => self.last,
+            Some(behind) => self.others.iter().rev().nth(behind).copied().unwrap_or(0),
+        }
+    }
 }
 
 /// A warp that is resident.
@@ -19,8 +42,6 @@ pub(crate) struct Warp {
     pub(crate) number: usize,
     /// The instruction that comes next; none while it waits at a barrier.
     pub(crate) next: Option<usize>,
-    /// From when on that can be issued, if its pipe is free.
-    pub(crate) ready: u64,
     /// Whether others go first.
     pub(crate) yields: bool,
     /// The first cycle that is not accounted for.
@@ -46,7 +67,6 @@ impl Warp {
             cta,
             number,
             next: None,
-            ready: begins,
             yields: false,
             since: begins,
             stalled: begins,
@@ -57,16 +77,18 @@ impl Warp {
             fetched: begins,
             copies: begins,
             products: begins,
-            boards: std::array::from_fn(|_| Board { ends: Vec::new(), stall: Stall::ShortScoreboard }),
+            boards: std::array::from_fn(|_| Board {
+                last: 0,
+                stall: Stall::ShortScoreboard,
+                others: Vec::new(),
+            }),
         }
     }
 
-    /// An instruction holds a scoreboard until a cycle.
-    pub(crate) fn hold(&mut self, board: u8, now: u64, ends: u64, stall: Stall) {
+    /// An instruction holds a scoreboard until a cycle; `counts`: others of the kernel wait until so many are left that do.
+    pub(crate) fn hold(&mut self, board: u8, (now, ends): (u64, u64), stall: Stall, counts: bool) {
         let Some(board) = self.boards.get_mut(usize::from(board)) else { return };
-        board.ends.retain(|&end| end > now);
-        let at = board.ends.partition_point(|&end| end <= ends);
-        board.ends.insert(at, ends);
+        board.hold(now, ends, counts);
         board.stall = stall;
     }
 
@@ -84,20 +106,20 @@ impl Warp {
         self.released = self.released.max(at);
     }
 
-    /// Its next instruction is known, and when its code is there; from when on that can be issued.
-    pub(crate) fn settle(&mut self, place: usize, code: Option<&Code>, fetched: u64) {
+    /// Its next instruction is known, and when its code is there; from when on that can be issued, if its pipe is free.
+    pub(crate) fn settle(&mut self, place: usize, code: Option<&Code>, fetched: u64) -> u64 {
         self.next = Some(place);
         self.fetched = fetched.max(self.released);
         self.cleared = self.released;
         for &(board, left) in code.map_or(&[][..], |code| &code.waits) {
             let board = &self.boards[board];
-            let end = board.ends.len().checked_sub(left + 1).map_or(0, |last| board.ends[last]);
+            let end = board.ends(left);
             if end > self.cleared {
                 self.cleared = end;
                 self.long = board.stall == Stall::LongScoreboard;
             }
         }
-        self.ready = self.cleared.max(self.fetched);
+        self.cleared.max(self.fetched)
     }
 
     /// Accounts for the cycles up to one in which it is issued: what it waited for, one after the other; `pipe` is when its pipe was

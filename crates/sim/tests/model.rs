@@ -229,6 +229,13 @@ fn what_cannot_be_modelled_is_named() {
     let kernel = "[B------:R-:W-:Y:S15] FADD R0, R0, R0 ;\n[B------:R-:W-:Y:S15] EXIT ;\n";
     let (_, report) = run(kernel, 1, 32, 1, &device);
     assert_eq!(report.unwrap_err().to_string(), "the device's file says nothing of `FADD`");
+    // Whose objects are other CTAs'.
+    for copy in ["UBLKCP.S.S [UR4], [UR6], UR8", "UBLKCP.S.G.MULTICAST [UR4], [UR6], UR8"] {
+        let kernel = format!("[B------:R-:W-:Y:S15] {copy} ;\n[B------:R-:W-:Y:S15] EXIT ;\n");
+        let (_, report) = run(&kernel, 1, 32, 1, &h100());
+        let name = copy.split(' ').next().unwrap();
+        assert_eq!(report.unwrap_err().to_string(), format!("the device's file says nothing of `{name}`"));
+    }
     // Round and round: the budget ends it.
     let kernel = ".L_again:\n[B------:R-:W-:Y:S15] NOP ;\n[B------:R-:W-:-:S05] BRA `(.L_again) ;\n";
     assert_eq!(run(kernel, 1, 32, 1, &h100()).1.unwrap_err(), Failure::Budget);
@@ -290,5 +297,30 @@ fn threads_of_the_host_do_not_matter() {
         assert_eq!(other.0, one.0, "{threads} threads");
         assert_eq!((report.cycles, &report.counters), (first.cycles, &first.counters), "{threads} threads");
         assert_eq!((&report.lines, &report.spans), (&first.lines, &first.spans), "{threads} threads");
+    }
+}
+
+/// Slices have pages as these lie in memory, whichever line of one is touched first.
+#[test]
+fn pages_begin_where_memory_has_them() {
+    let cycles = |first: u32, page: u32| {
+        let kernel = format!(
+            "[B------:R-:W0:-:S02] LDC.64 R2, c[0x0][0x210] ;\n\
+             [B------:R-:W1:-:S02] S2R R8, SR_TID.X ;\n\
+             [B------:R-:W-:Y:S15] ULDC.64 UR4, c[0x0][0x208] ;\n\
+             [B------:R-:W-:Y:S15] MOV R12, 0x1 ;\n\
+             [B0-----:R-:W2:-:S02] LDG.E R13, desc[UR4][R2.64+{first:#x}] ;\n\
+             [B-1----:R-:W-:Y:S15] IMAD.WIDE.U32 R4, R8, 0x20, R2 ;\n"
+        ) + &format!(
+            "[B--2---:R3:W-:-:S02] REDG.E.ADD.STRONG.GPU desc[UR4][R4.64+{:#x}], R12 ;\n",
+            page * 0x1000
+        )
+        .repeat(16)
+            + "[B---3--:R-:W-:Y:S15] EXIT ;\n";
+        // 128 sectors of a page, by all CTAs.
+        run(&kernel, 132, 128, 1024 * 26, &h100()).1.expect("it is modelled").cycles
+    };
+    for page in 1..=24 {
+        assert_eq!(cycles(0, page), cycles(0x400, page), "page {page}");
     }
 }

@@ -414,7 +414,7 @@ mod tests {
     use super::*;
 
     /// Facts that the model does not have as an H100 does, or that are less than expected on both; docs/sim.md says of each in which way.
-    const OTHERWISE: &[&str] = &["barrier", "exchange", "alignment"];
+    const OTHERWISE: &[&str] = &["exchange", "alignment"];
 
     #[test]
     fn the_model_has_the_facts_of_an_h100() {

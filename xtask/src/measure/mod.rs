@@ -7,6 +7,7 @@
 //! | `facts` | pairs of micro-benchmarks, each pair for one fact |
 //! | `placed` | one in a memory |
 //! | `silicon`, `model` | one on a GPU, and in the model |
+//! | `errors` | how far the model is off, for people |
 //! | `set` | kernels that the model is compared with, half of them kept aside |
 //! | `validation` | those on a GPU |
 //! | `tuned` | codes that the compiler makes of them with other numbers than it guesses |
@@ -17,6 +18,7 @@
 
 mod beside;
 mod cluster;
+mod errors;
 mod facts;
 mod launch;
 mod memory;
@@ -133,6 +135,9 @@ enum Family {
     /// Codes of them that the compiler makes with other numbers than it guesses, from `--tune`.
     Tuned,
 }
+
+/// The table that says of which code the measurements of the validation are.
+const CODES: &str = "codes.csv";
 
 /// Launches of a micro-benchmark.
 const LAUNCHES: usize = 2;
@@ -288,7 +293,14 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
             .map(|error| error.to_string())
             .collect();
         ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
-        return validation::prepare(&choice.compiler, kernels);
+        validation::prepare(&choice.compiler, kernels)?;
+        // What of the folder's measurements is not of today's code any more.
+        if let Ok(measured) = fs::read_to_string(choice.folder.join(CODES)) {
+            for kernel in validation::of_other_code(&measured, &validation::codes(kernels)?) {
+                println!("{kernel}: other code was measured");
+            }
+        }
+        return Ok(());
     }
     if let Some(name) = &choice.model {
         return in_model(choice, name);
@@ -303,7 +315,13 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
             micro(choice, &gpu, family, &path)?;
         } else if let Some(kernels) = &choice.kernels {
             let time = if family == Family::Tuned { tuned::time } else { validation::time };
-            fs::write(path, time(&gpu, kernels, choice.once)?)?;
+            let times = time(&gpu, kernels, choice.once)?;
+            if !choice.once {
+                fs::write(path, times)?;
+            }
+            if family == Family::Validation {
+                fs::write(choice.folder.join(CODES), validation::codes(kernels)?)?;
+            }
         }
     }
     Ok(())
@@ -346,7 +364,10 @@ fn in_model(choice: &Choice, name: &str) -> Result<()> {
                 Some(kernels) => {
                     let aside = choice.half.map(|half| half == Half::Aside);
                     let wanted = Wanted { names: &choice.kernel, aside };
-                    model::kernels(kernels, &table("ncu.csv")?, &device, &wanted)?
+                    let compared =
+                        model::kernels(kernels, &table("ncu.csv")?, &table(CODES)?, &device, &wanted)?;
+                    fs::write(choice.folder.join("model-validation.md"), errors::markdown(&compared)?)?;
+                    compared
                 }
                 None => continue,
             },

@@ -3,7 +3,7 @@
 use super::placed::{KERNEL, Left, Placed, assemble};
 use super::probe::{Probe, ROUNDS};
 use super::set::{Case, Set, is_aside};
-use super::{Family, cycles};
+use super::{Family, cycles, validation};
 use anyhow::{Context, Result};
 use machine::output::Output;
 use machine::{Device as Memory, DeviceOptions, Profile as Limits};
@@ -147,9 +147,18 @@ pub(crate) struct Wanted<'w> {
     pub(crate) aside: Option<bool>,
 }
 
-/// The kernels of the validation, beside what Nsight Compute said of them: in the same order, in which some may be missing.
-pub(crate) fn kernels(folder: &Path, profile: &str, device: &Device, wanted: &Wanted<'_>) -> Result<String> {
+/// The kernels of the validation, beside what Nsight Compute said of them: in the same order, in which some may be missing. Those that it
+/// was given other `codes` of are not compared.
+pub(crate) fn kernels(
+    folder: &Path,
+    profile: &str,
+    codes: &str,
+    device: &Device,
+    wanted: &Wanted<'_>,
+) -> Result<String> {
     let silicon = profiles(profile);
+    let made = validation::codes(folder)?;
+    let stale = validation::of_other_code(codes, &made);
     let mut from = 0;
     let mut lines = String::from("kernel,n,aside,metric,gpu,model,error_percent\n");
     let set = Set::read()?;
@@ -165,6 +174,11 @@ pub(crate) fn kernels(folder: &Path, profile: &str, device: &Device, wanted: &Wa
         from = found + 1;
         let named = wanted.names.is_empty() || wanted.names.iter().any(|it| it == name);
         if !named || wanted.aside.is_some_and(|wanted| wanted != aside) {
+            continue;
+        }
+        if stale.contains(name) {
+            println!("{name} {n}: other code was measured");
+            writeln!(lines, "{name},{n},{aside},other code,,,")?;
             continue;
         }
         let begun = Instant::now();

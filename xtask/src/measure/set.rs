@@ -241,12 +241,16 @@ fn three([x, y]: [u32; 2]) -> [u32; 3] {
     [x, y, 1]
 }
 
-/// Whether a kernel is one of those that are kept aside: by bit 32 of its name's FNV-1a.
+/// The 64-bit FNV-1a of bytes, which is the same on every host.
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// Whether a kernel is one of those that are kept aside: by bit 32 of its name's hash.
 pub(crate) fn is_aside(name: &str) -> bool {
-    let hash = name
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
-    hash >> 32 & 1 == 1
+    hash(name.as_bytes()) >> 32 & 1 == 1
 }
 
 impl Argument {

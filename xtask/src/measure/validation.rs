@@ -1,13 +1,14 @@
 //! The kernels of the set on a GPU: compiled by our own compiler, launched, timed.
 
-use super::set::{Case, Code, Set};
+use super::set::{Case, Code, Set, hash};
 use crate::bench_peers::compile;
 use crate::root;
 use anyhow::{Context, Result, anyhow};
 use ptx::module::{Checked, Module};
 use ptx::source::Source;
 use real_gpu::{Gpu, Launch};
-use std::collections::BTreeMap;
+use sass_machine::Program;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
@@ -58,6 +59,32 @@ impl Texts {
     }
 }
 
+/// What tells whether a kernel's machine code is that of another cubin.
+pub(crate) fn code(entry: &str, cubin: &[u8]) -> Result<String> {
+    Ok(format!("{:016x}", hash(Program::read(cubin, false)?.code(entry))))
+}
+
+/// The kernels whose cubins are in a folder, each with its code.
+pub(crate) fn codes(folder: &Path) -> Result<String> {
+    let mut table = String::from("kernel,code\n");
+    let set = Set::read()?;
+    let mut last = "";
+    for case in set.cases()? {
+        if case.name == std::mem::replace(&mut last, case.name) {
+            continue;
+        }
+        let Ok(cubin) = fs::read(folder.join(case.name).with_extension("cubin")) else { continue };
+        writeln!(table, "{},{}", case.name, code(case.entry, &cubin)?)?;
+    }
+    Ok(table)
+}
+
+/// The kernels of which two such tables have different code, or one of them none.
+pub(crate) fn of_other_code<'t>(one: &'t str, other: &'t str) -> BTreeSet<&'t str> {
+    let [one, other] = [one, other].map(|table| table.lines().skip(1).collect::<BTreeSet<&str>>());
+    one.symmetric_difference(&other).filter_map(|line| line.split(',').next()).collect()
+}
+
 /// Compiles the kernels to cubins in a folder; what our compiler refuses is told.
 pub(crate) fn prepare(compiler: &Path, folder: &Path) -> Result<()> {
     let set = Set::read()?;
@@ -79,11 +106,15 @@ pub(crate) fn prepare(compiler: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Times all kernels whose cubins are in a folder; with `once` each is launched a single time, for a profiler that looks on.
+/// Times the kernels of `benches/peers` whose cubins are in a folder; with `once` all kernels are launched, a single time each, for a profiler that
+/// looks on. Some of the others count in memory that they find set to zero, and write behind its end when they are launched again and again.
 pub(crate) fn time(gpu: &Gpu, folder: &Path, once: bool) -> Result<String> {
     let mut table = String::from("kernel,n,grid,block,repeat,launches,nanoseconds,output\n");
     let set = Set::read()?;
     for case in set.cases()? {
+        if !once && matches!(case.code, Code::File(_)) {
+            continue;
+        }
         let Ok(cubin) = fs::read(folder.join(case.name).with_extension("cubin")) else { continue };
         // Whoever starts this anew behind a fault reads the last name.
         println!("{} {}", case.name, case.n);
@@ -134,4 +165,34 @@ pub(crate) fn time_one(
         }
     }
     given.free(gpu)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{code, of_other_code};
+
+    #[test]
+    fn a_table_of_other_code_names_the_kernels() {
+        let measured = "kernel,code\ncopy,1\nscan,2\nfft,3\n";
+        assert!(of_other_code(measured, measured).is_empty());
+        let made = "kernel,code\ncopy,1\nscan,4\nsaxpy,5\n";
+        assert_eq!(Vec::from_iter(of_other_code(measured, made)), ["fft", "saxpy", "scan"]);
+    }
+
+    #[test]
+    fn the_code_of_a_kernel_is_its_instructions() {
+        let cubin = |name: &str, number: u32| {
+            let text = format!(
+                "\t.target sm_90\n\t.kernel {name}, 8\n\
+                 [B------:R-:W-:Y:S15] MOV R2, {number:#x} ;\n[B------:R-:W-:Y:S05] EXIT ;\n"
+            );
+            let Ok(cubin) = cuasm::assemble(&ptx::source::Source::new("test", text)) else {
+                panic!("it is not assembled")
+            };
+            cubin.bytes
+        };
+        let of = |name, number| code(name, &cubin(name, number)).unwrap();
+        assert_eq!(of("one", 1), of("other", 1));
+        assert_ne!(of("one", 1), of("one", 2));
+    }
 }

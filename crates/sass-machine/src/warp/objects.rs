@@ -9,7 +9,7 @@ use crate::step::{Count, Phase, Place};
 use crate::{access, groups};
 use std::collections::BTreeMap;
 
-/// Tells the objects of a copy of it, or notes the copy where somebody else says when it is done.
+/// Tells the objects of copies of them, or notes that where somebody else says when they are done.
 pub(super) fn finish(copies: Vec<Completion>, reach: &mut Reach<'_>) -> Result<Option<Event>, FaultKind> {
     if let Some(noted) = &mut reach.copies {
         noted.extend(copies);
@@ -60,12 +60,12 @@ impl Warp {
                 self.copies.commit();
                 let due = self.copies.leave(0);
                 groups::finish_copies(&due, &mut self.local, reach)?;
-                for lane in lanes(active) {
-                    let done = -i64::try_from(*transactions).unwrap_or(0);
-                    let at = access::place_of(&self.registers, address, lane);
-                    let arrive = |shared: &mut [u8], at| Mbarrier::arrive(shared, at, *arrivals, done, false);
-                    has_ended |= reach.shared_at(at, arrive)??.1;
-                }
+                let told = |lane| Completion {
+                    mbarrier: access::place_of(&self.registers, address, lane),
+                    arrivals: *arrivals,
+                    transactions: *transactions,
+                };
+                return finish(lanes(active).map(told).collect(), reach);
             }
             Phase::Check { flag, address, phase, waits } => {
                 let (mut over, mut waiting) = (0, 0);

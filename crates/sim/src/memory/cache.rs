@@ -7,33 +7,30 @@ pub(crate) const SECTOR: u64 = 32;
 /// Bytes of a line.
 pub(crate) const LINE: u64 = SECTOR * SECTORS as u64;
 
-/// A line's place.
-#[derive(Clone, Debug)]
-struct Way {
-    /// When each sector is there.
-    ready: [Option<u64>; SECTORS],
-    /// The sectors that memory does not have yet.
-    dirty: u8,
-    /// When it was last used.
-    used: u64,
-}
-
-const EMPTY: Way = Way { ready: [None; SECTORS], dirty: 0, used: 0 };
-
-/// The places that a line may have. Sets get them when something comes there: an L2 is large.
-#[derive(Clone, Debug, Default)]
-struct Set {
-    /// The line's number of each, beside one another, as they are looked through for every sector.
-    lines: Vec<u64>,
-    ways: Vec<Way>,
-}
+/// What stands for the cycle, and one more, at which a sector is there that is not.
+const ABSENT: u64 = 0;
+/// No place.
+const NONE: u32 = u32::MAX;
 
 /// The cache. Of a set the line goes that has not been used for longest.
+///
+/// Places of all sets lie beside one another, in memory that there is from the first line on, and that the host gives where something comes
+/// there: an L2 is large, and SMs are many.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
-    sets: Vec<Set>,
+    sets: u64,
     ways: usize,
     uses: u64,
+    /// The line in each place, one more than its number; 0 in one that is empty.
+    lines: Vec<u64>,
+    /// When each sector is there, one more than the cycle.
+    ready: Vec<[u64; SECTORS]>,
+    /// The sectors that memory does not have yet.
+    dirty: Vec<u8>,
+    /// When it was last used.
+    used: Vec<u64>,
+    /// What was looked for last, and its place: sectors of a line are asked for one after the other.
+    last: (u64, u32),
 }
 
 /// What a line that had to go leaves to be written.
@@ -43,58 +40,77 @@ impl Cache {
     /// One of so many bytes.
     pub(crate) fn new(bytes: u64, ways: u64) -> Self {
         let ways = ways.max(1);
-        let sets = (bytes / LINE / ways) as usize;
-        Self { sets: vec![Set::default(); sets], ways: ways as usize, uses: 0 }
+        Self {
+            sets: bytes / LINE / ways,
+            ways: ways as usize,
+            uses: 0,
+            lines: Vec::new(),
+            ready: Vec::new(),
+            dirty: Vec::new(),
+            used: Vec::new(),
+            last: (0, NONE),
+        }
     }
 
-    /// Which set a line is in: its number with higher bits mixed in, so that powers of two do not meet.
-    fn set(&self, line: u64) -> usize {
+    fn allocate(&mut self) {
+        let places = self.sets as usize * self.ways;
+        self.lines = vec![0; places];
+        self.ready = vec![[ABSENT; SECTORS]; places];
+        self.dirty = vec![0; places];
+        self.used = vec![0; places];
+    }
+
+    /// The first place of the set that a line is in: its number with higher bits mixed in, so that powers of two do not meet.
+    fn first(&self, line: u64) -> usize {
         let mixed = line ^ line >> 7 ^ line >> 15 ^ line >> 23;
-        (mixed % self.sets.len() as u64) as usize
+        (mixed % self.sets) as usize * self.ways
+    }
+
+    /// The place of a line, or none and where its set begins.
+    fn place(&mut self, line: u64) -> Result<usize, usize> {
+        if self.last.0 == line && self.last.1 != NONE {
+            return Ok(self.last.1 as usize);
+        }
+        let first = self.first(line);
+        let at = self.lines[first..first + self.ways].iter().position(|&it| it == line + 1);
+        let at = first + at.ok_or(first)?;
+        self.last = (line, at as u32);
+        Ok(at)
     }
 
     /// When a sector is there, if it is, or on its way.
     pub(crate) fn find(&mut self, line: u64, sector: usize) -> Option<u64> {
-        if self.sets.is_empty() {
+        if self.lines.is_empty() {
             return None;
         }
-        let set = self.set(line);
-        let set = &mut self.sets[set];
-        let at = set.lines.iter().position(|&it| it == line)?;
-        let way = set.ways.get_mut(at)?;
+        let at = self.place(line).ok()?;
         self.uses += 1;
-        way.used = self.uses;
-        way.ready[sector]
+        self.used[at] = self.uses;
+        self.ready[at][sector].checked_sub(1)
     }
 
     /// Gives a sector a place, from a cycle on; what the line before it leaves.
     pub(crate) fn fill(&mut self, line: u64, sector: usize, ready: u64, is_dirty: bool) -> Written {
-        if self.sets.is_empty() {
+        if self.sets == 0 {
             return 0;
         }
-        let set = self.set(line);
+        if self.lines.is_empty() {
+            self.allocate();
+        }
         self.uses += 1;
-        let (uses, ways) = (self.uses, self.ways);
-        let set = &mut self.sets[set];
         let mut left = 0;
-        let at = match set.lines.iter().position(|&it| it == line) {
-            Some(at) => at,
-            None if set.ways.len() < ways => {
-                set.lines.push(line);
-                set.ways.push(EMPTY);
-                set.ways.len() - 1
-            }
-            None => {
-                let at = (0..set.ways.len()).min_by_key(|&at| set.ways[at].used).unwrap_or(0);
-                left = set.ways[at].dirty.count_ones();
-                (set.lines[at], set.ways[at]) = (line, EMPTY);
-                at
-            }
-        };
-        let way = &mut set.ways[at];
-        way.used = uses;
-        way.ready[sector] = Some(ready);
-        way.dirty |= u8::from(is_dirty) << sector;
+        let at = self.place(line).unwrap_or_else(|first| {
+            // An empty place was never used.
+            let places = first..first + self.ways;
+            let at = places.min_by_key(|&at| self.used[at]).unwrap_or(first);
+            left = self.dirty[at].count_ones();
+            (self.lines[at], self.ready[at], self.dirty[at]) = (line + 1, [ABSENT; SECTORS], 0);
+            self.last = (line, at as u32);
+            at
+        });
+        self.used[at] = self.uses;
+        self.ready[at][sector] = ready + 1;
+        self.dirty[at] |= u8::from(is_dirty) << sector;
         left
     }
 }

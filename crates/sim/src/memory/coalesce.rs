@@ -37,10 +37,41 @@ pub(crate) fn count_crowds(touched: &Touched, origin: u64, touches: &mut [Touch]
     }
 }
 
+/// Whether all lanes touch memory, in a row.
+fn is_row(touched: &Touched) -> bool {
+    let (first, bytes) = (touched.addresses[0], u64::from(touched.bytes));
+    let apart =
+        (0..LANES).fold(0, |apart, lane| apart | touched.addresses[lane] ^ (first + lane as u64 * bytes));
+    touched.lanes == u32::MAX && apart == 0 && first.is_multiple_of(bytes.max(1))
+}
+
+/// Adds the lines of bytes in a row.
+fn add_row(begin: u64, bytes: u64, lines: &mut Vec<Touch>) {
+    let end = begin + bytes;
+    for line in begin / LINE..end.div_ceil(LINE) {
+        let [first, behind] = [begin, end].map(|at| at.clamp(line * LINE, (line + 1) * LINE) - line * LINE);
+        let sectors = ((1 << behind.div_ceil(SECTOR)) - (1_u32 << (first / SECTOR))) as u8;
+        match lines.last_mut().filter(|touch| touch.line == line) {
+            Some(touch) => touch.sectors |= sectors,
+            None => lines.push(Touch { line, sectors, crowds: [0; SECTORS] }),
+        }
+    }
+}
+
 /// The lines that an access touches, in the order of their first lanes. `origin` is where global memory begins to caches, which is not
 /// where the host has it; `own` where the warp's local memory does, as lanes have it word by word.
 pub(crate) fn lines(touched: &Touched, origin: u64, own: u64, lines: &mut Vec<Touch>) {
     lines.clear();
+    for &(begin, bytes) in &touched.rows {
+        add_row(begin.wrapping_sub(origin), bytes, lines);
+    }
+    if !touched.rows.is_empty() {
+        return;
+    }
+    if touched.memory == Memory::Global && touched.addresses[0] >= origin && is_row(touched) {
+        // What nearly all do.
+        return add_row(touched.addresses[0] - origin, LANES as u64 * u64::from(touched.bytes), lines);
+    }
     for (lane, &place) in touched.addresses.iter().enumerate() {
         if touched.lanes >> lane & 1 == 0 {
             continue;
@@ -87,6 +118,11 @@ fn together(touched: &Touched) -> usize {
 /// The rounds in which the banks serve an access, and how many there would be without conflicts: a round gives each bank's one word to
 /// whoever wants it of the lanes that are looked at together. Of atomic operations it carries out one for each bank.
 pub(crate) fn rounds(touched: &Touched) -> (u64, u64) {
+    let is_shared = matches!(touched.way, Way::Load | Way::Store);
+    if (is_shared || u64::from(touched.bytes) >= WORD) && is_row(touched) {
+        let all = u64::from(touched.bytes).div_ceil(WORD);
+        return (all, all);
+    }
     let together = together(touched);
     let (mut rounds, mut ideal) = (0, 0);
     for first in (0..LANES).step_by(together) {
@@ -133,7 +169,7 @@ mod tests {
     fn touched(memory: Memory, bytes: u32, place: impl Fn(u64) -> u64) -> Touched {
         let mut addresses = [0; 32];
         (0..32).for_each(|lane| addresses[lane] = place(lane as u64));
-        Touched { way: Way::Load, memory, bytes, lanes: u32::MAX, addresses }
+        Touched { way: Way::Load, memory, bytes, lanes: u32::MAX, addresses, rows: Vec::new() }
     }
 
     fn counted(touched: &Touched) -> (usize, u32) {
@@ -181,7 +217,7 @@ mod tests {
         let of = |way, bytes: u32, lanes, place: fn(u64) -> u64| {
             let mut addresses = [0; 32];
             (0..32).for_each(|lane| addresses[lane] = u64::from(bytes) * place(lane as u64));
-            rounds(&Touched { way, memory: Memory::Shared, bytes, lanes, addresses })
+            rounds(&Touched { way, memory: Memory::Shared, bytes, lanes, addresses, rows: Vec::new() })
         };
         let (all, even) = (u32::MAX, 0x5555_5555);
         // Rounds, and those that are conflicts.
@@ -207,6 +243,41 @@ mod tests {
         assert_eq!(conflicts(of(Way::Store, 8, all, |_| 0)), (2, 0));
         assert_eq!(conflicts(of(Way::Store, 16, all, |_| 0)), (4, 0));
         assert_eq!(conflicts(of(Way::Store, 16, 0xffff, |lane| lane)), (2, 0));
+    }
+
+    /// What lies in a row is not looked at lane by lane; with one lane away from it, it is.
+    #[test]
+    fn a_row_is_what_its_lanes_are() {
+        for bytes in [1, 2, 4, 8, 16] {
+            for way in [Way::Load, Way::Store, Way::Atomic] {
+                for begin in [0, 16, 48, 112, 128] {
+                    let row = Touched {
+                        way,
+                        ..touched(Memory::Global, bytes, |lane| 0x1000 + begin + u64::from(bytes) * lane)
+                    };
+                    let mut found = Vec::new();
+                    lines(&row, 0x80, 0, &mut found);
+                    let mut one_by_one: Vec<Touch> = Vec::new();
+                    for lane in 0..32 {
+                        let mut of_lane = Vec::new();
+                        lines(&Touched { lanes: 1 << lane, ..row.clone() }, 0x80, 0, &mut of_lane);
+                        for touch in of_lane {
+                            match one_by_one.iter_mut().find(|it| it.line == touch.line) {
+                                Some(there) => there.sectors |= touch.sectors,
+                                None => one_by_one.push(touch),
+                            }
+                        }
+                    }
+                    assert_eq!(found, one_by_one, "{bytes} bytes at {begin}");
+                    let banks =
+                        |lanes: u32| rounds(&Touched { lanes, memory: Memory::Shared, ..row.clone() });
+                    if begin % u64::from(bytes) == 0 && way == Way::Store {
+                        // Without the last lane it is as many rounds, as far as the first of that part stays.
+                        assert_eq!(banks(u32::MAX), banks(u32::MAX >> 1), "{bytes} bytes at {begin}");
+                    }
+                }
+            }
+        }
     }
 
     /// `ATOMS.ADD/1` in measured/h100/shared.csv: as many rounds for one word as for words of one bank.

@@ -18,6 +18,7 @@ use leaving::Leaving;
 pub(crate) use rate::Rate;
 use sass_machine::Way;
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// What the whole device shares.
 pub(crate) struct Shared {
@@ -96,13 +97,43 @@ struct Asked {
     until: u64,
 }
 
+/// Lines of a page, and its bytes: what lies in a few slices together.
+const PAGE_LINES: u64 = 32;
+pub(crate) const PAGE: u64 = PAGE_LINES * LINE;
+
 /// A sector, and all those of its line that a request is for: only requests for the same ones are made together.
 type Wanted = (u64, usize, u8);
+
+/// Mixes numbers that nobody has chosen to meet.
+#[derive(Clone, Copy, Default)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.write_u64(byte.into());
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(26) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
 
 /// Requests of SMs that go one way.
 #[derive(Clone, Debug, Default)]
 struct Group {
-    under_way: HashMap<Wanted, Asked>,
+    under_way: HashMap<Wanted, Asked, BuildHasherDefault<Mixed>>,
     /// With so many of them those are forgotten that take nobody in any more.
     most: usize,
 }
@@ -158,7 +189,7 @@ impl Shared {
     /// The slice of a line. A page of 32 lines lies in a few slices: two lines behind one another in one of them, four lines on again in that
     /// one, as far as there are fewer than sixteen.
     fn slice(&self, line: u64) -> usize {
-        let (page, pair, count) = (line / 32, line as usize / 2 % 16, self.slices.len());
+        let (page, pair, count) = (line / PAGE_LINES, line as usize / 2 % 16, self.slices.len());
         let order = pair & 1 | pair >> 1 & 6 | pair << 2 & 8;
         (spread(page, count) + order % self.of_page * count / self.of_page) % count
     }
