@@ -262,8 +262,9 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &
             out.label(format!(".CUASM_OFFSET_LABEL.{name}.EIATTR_SYSCALL_OFFSETS.#"));
         }
         let pause = issue.pause.map(|control| (control, "NOP".to_owned()));
-        for (control, text) in
-            [(issue.control, instruction(one, kernel, (base, frame)))].into_iter().chain(pause)
+        for (control, text) in [(issue.control, instruction(one, issue.control.reuse, kernel, (base, frame)))]
+            .into_iter()
+            .chain(pause)
         {
             made.push(Made {
                 text: if out.text.is_some() { format!("{control} {text} ;") } else { String::new() },
@@ -311,8 +312,8 @@ fn bounds(bounds: &LaunchBounds) -> String {
     out
 }
 
-/// An instruction as cuasm has it, without its control code.
-fn instruction(one: &Instruction, kernel: &Kernel<'_>, (base, frame): (u32, u64)) -> String {
+/// An instruction as cuasm has it, without its control code but for the places whose operands are kept.
+fn instruction(one: &Instruction, kept: u8, kernel: &Kernel<'_>, (base, frame): (u32, u64)) -> String {
     let place = |reg| kernel.allocation.of(reg);
     let mut out = String::with_capacity(64);
     if let Some((guard, not)) = one.guard {
@@ -333,6 +334,9 @@ fn instruction(one: &Instruction, kernel: &Kernel<'_>, (base, frame): (u32, u64)
             Operand::Target(label) => write!(out, "`(.L_x_{})", base + label.0),
             other => write!(out, "{}", Shown(other, &place)),
         };
+        if index.checked_sub(one.written).is_some_and(|place| place < 8 && kept >> place & 1 == 1) {
+            out.push_str(".reuse");
+        }
     }
     // Addresses to return to are counted from the kernel's first instruction.
     if one.name.starts_with("RET.REL") {

@@ -50,9 +50,9 @@ impl Kind {
     fn of(name: &str, head: &str) -> Self {
         // Bytes, as a comparison of strings asks each name of the same length.
         match head.as_bytes() {
-            b"IADD3" | b"LOP3" | b"SHF" | b"MOV" | b"SEL" | b"VIMNMX" | b"PRMT" | b"LEA" | b"IABS"
-            | b"SGXT" | b"FMNMX" | b"FSEL" | b"ISETP" | b"FSETP" | b"HSETP2" | b"PLOP3" | b"I2FP"
-            | b"BMSK" | b"I2IP" | b"VABSDIFF" | b"VABSDIFF4" => Self::Pipe(Pipe::Integer),
+            b"IADD3" | b"LOP3" | b"SHF" | b"MOV" | b"SEL" | b"VIMNMX" | b"VIADDMNMX" | b"PRMT" | b"LEA"
+            | b"IABS" | b"SGXT" | b"FMNMX" | b"FSEL" | b"ISETP" | b"FSETP" | b"HSETP2" | b"PLOP3"
+            | b"I2FP" | b"BMSK" | b"I2IP" | b"VABSDIFF" | b"VABSDIFF4" => Self::Pipe(Pipe::Integer),
             b"IMAD" if name.starts_with("IMAD.WIDE") => Self::Pipe(Pipe::Wide),
             b"IMAD" | b"IDP" | b"FADD" | b"FMUL" | b"FFMA" | b"VIADD" => Self::Pipe(Pipe::Products),
             b"HADD2" | b"HMUL2" | b"HFMA2" | b"HMNMX2" | b"F2FP" => Self::Pipe(Pipe::Halves),

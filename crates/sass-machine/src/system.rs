@@ -1,10 +1,11 @@
 //! The functions that the driver provides to device code, called by the convention of its code: arguments in registers from R4 on, those of 64
-//! bits in pairs, a result from R4 on, the address to return to in R20 and R21.
+//! bits in pairs, what has no place there where the stack ends, a result from R4 on, the address to return to in R20 and R21.
 
 use crate::fault::FaultKind;
 use crate::memory::{Local, Reach};
 use crate::registers::{LANES, Registers, lanes};
 use crate::step::{Place, Space};
+use crate::texture::ByDerivatives;
 use machine::output::Output;
 use machine::printf;
 use std::collections::BTreeMap;
@@ -28,6 +29,8 @@ pub(crate) enum Function {
     AssertFail,
     /// A word at the address that a conditional node's handle is.
     SetCondition,
+    /// A fetch for which the texture unit has no instruction.
+    Fetch(ByDerivatives),
 }
 
 impl Function {
@@ -38,7 +41,7 @@ impl Function {
             "free" => Self::Free,
             "__assertfail" => Self::AssertFail,
             "cudaGraphSetConditional" => Self::SetCondition,
-            _ => return None,
+            _ => Self::Fetch(ByDerivatives::from_name(name.strip_prefix("__cuda_syscall_tex_grad_")?)?),
         })
     }
 }
@@ -83,6 +86,9 @@ impl System {
         caller: Caller<'_, '_>,
     ) -> Result<(), FaultKind> {
         let Caller { registers, local, reach } = caller;
+        if let Function::Fetch(fetch) = function {
+            return fetch.perform(registers, local, reach, active);
+        }
         let mut results = [0; LANES];
         for lane in lanes(active) {
             let argument = |number: u8, wide: bool| registers.general(FIRST + number, wide, lane);
@@ -116,12 +122,13 @@ impl System {
                     local.store(reach, Space::Generic, argument(0, true), lane, &value)?;
                     0
                 }
+                Function::Fetch(_) => 0,
             };
         }
         match function {
             Function::Vprintf => registers.set_values(Place::Registers(FIRST, 1), active, &results),
             Function::Malloc => registers.set_values(Place::Registers(FIRST, 2), active, &results),
-            Function::Free | Function::AssertFail | Function::SetCondition => {}
+            Function::Free | Function::AssertFail | Function::SetCondition | Function::Fetch(_) => {}
         }
         Ok(())
     }

@@ -2,10 +2,10 @@
 
 use crate::access::nth;
 use crate::fault::FaultKind;
-use crate::memory::Reach;
+use crate::memory::{Local, Reach};
 use crate::registers::{Registers, lanes};
-use crate::step::{Fetch, OnSurface, Place, Texel, Way};
-use machine::texture::{Coordinates, Geometry, Lookup, Mip, Request, Target, Unit};
+use crate::step::{Fetch, OnSurface, Place, Space, Texel, Way};
+use machine::texture::{Coordinates, Geometry, Lookup, Mip, Request, Results, Target, Unit};
 
 /// The level below every other, for a fetch that names none.
 const NO_LEVEL: u32 = 0xc200_0000;
@@ -17,7 +17,7 @@ pub(crate) fn perform(
     active: u32,
     reach: &mut Reach<'_>,
 ) -> Result<(), FaultKind> {
-    let unit = reach.textures.ok_or_else(|| FaultKind::Object("there are no textures here".to_owned()))?;
+    let unit = unit(reach)?;
     for lane in lanes(active) {
         match texel {
             Texel::Fetch(fetch) => look_up(registers, fetch, unit, lane)?,
@@ -31,6 +31,99 @@ pub(crate) fn perform(
         }
     }
     Ok(())
+}
+
+fn unit<'a>(reach: &Reach<'a>) -> Result<&'a Unit<'a>, FaultKind> {
+    reach.textures.ok_or_else(|| FaultKind::Object("there are no textures here".to_owned()))
+}
+
+/// A function of the driver that fetches by derivatives, along three axes or where a depth is compared, which changes nothing, as no texture is one of
+/// depths. It takes a handle in R4 and R5, coordinates from R8, one row of derivatives from R12 and the other at the end of the stack, offsets 16
+/// bytes above that; it says in R4 whether texels are there, and gives channels from R5 on, two halves a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ByDerivatives {
+    lookup: Lookup,
+    has_offsets: bool,
+}
+
+impl ByDerivatives {
+    const HANDLE: u8 = 4;
+    const COORDINATES: u8 = 8;
+    const ALONG_X: u8 = 12;
+    const RESIDENT: u8 = 4;
+    const STACK: u8 = 1;
+
+    /// `[pred_]geometry_v4_type_coordinates[_offset][_depth_compare]`.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        let name = name.strip_prefix("pred_").unwrap_or(name);
+        let name = name.strip_suffix("_depth_compare").unwrap_or(name);
+        let (name, has_offsets) = name.strip_suffix("_offset").map_or((name, false), |name| (name, true));
+        let mut parts = name.split('_');
+        let (dimensions, layered, cube) = match parts.next()? {
+            "1d" => (1, false, false),
+            "a1d" => (1, true, false),
+            "2d" => (2, false, false),
+            "a2d" => (2, true, false),
+            "3d" => (3, false, false),
+            "cube" => (3, false, true),
+            "acube" => (3, true, true),
+            _ => return None,
+        };
+        let geometry = Geometry { dimensions, layered, cube, multisample: false };
+        let (Some("v4"), Some(ty), Some("f32" | "s32"), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return None;
+        };
+        let results = match ty {
+            "f32" | "s32" | "u32" => Results::Words,
+            "f16" => Results::Packed,
+            _ => return None,
+        };
+        // Integers as coordinates are read as the floats that their bits are.
+        let lookup = Lookup { geometry, integer: false, mip: Mip::Steps, gather: None, results };
+        Some(Self { lookup, has_offsets })
+    }
+
+    /// Fetches for the active lanes.
+    pub(crate) fn perform(
+        &self,
+        registers: &mut Registers,
+        local: &Local,
+        reach: &Reach<'_>,
+        active: u32,
+    ) -> Result<(), FaultKind> {
+        let unit = unit(reach)?;
+        for lane in lanes(active) {
+            let row = |first: u8, by: usize| registers.plane(nth(first, by as u8))[lane];
+            let on_stack = |word: usize| {
+                let mut bytes = [0; 4];
+                let at = u64::from(row(Self::STACK, 0)) + 4 * word as u64;
+                local.load(reach, Space::Local, at, lane, &mut bytes).map(|()| u32::from_le_bytes(bytes))
+            };
+            let mut request = Request::default();
+            let Geometry { dimensions, layered, .. } = self.lookup.geometry;
+            for (by, coordinate) in
+                request.coordinates.iter_mut().enumerate().take(usize::from(layered) + dimensions)
+            {
+                *coordinate = row(Self::COORDINATES, by);
+            }
+            for axis in 0..dimensions {
+                request.gradients[0][axis] = row(Self::ALONG_X, axis);
+                request.gradients[1][axis] = on_stack(axis)?;
+                if self.has_offsets {
+                    request.offsets[axis] = on_stack(4 + axis)? as i32;
+                }
+            }
+            let handle = registers.general(Self::HANDLE, true, lane);
+            let channels = unit.look_up(handle, &self.lookup, &request).map_err(FaultKind::Object)?;
+            let count = if self.lookup.results == Results::Packed { 2 } else { 4 };
+            for (by, word) in (0..).zip([1].into_iter().chain(channels.into_iter().take(count))) {
+                registers.set_word(nth(Self::RESIDENT, by), lane, word);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// So many bits of a number from a bit on, which have a sign.

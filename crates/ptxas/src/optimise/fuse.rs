@@ -1,4 +1,4 @@
-//! Instructions that one instruction can do together: sums of three, products and shifts with a sum, logic of three, products of 64 bits
+//! Instructions that one instruction can do together: sums of three, the less or greater of a sum and something else, products and shifts with a sum, logic of three, products of 64 bits
 //! with an address, a sign that the reader changes itself, and offsets in addresses.
 
 use super::slots;
@@ -25,6 +25,7 @@ pub(crate) fn fuse(one: &mut Instruction, at: usize, values: &mut Values<'_>) ->
     match one.name.as_str() {
         "IADD3" if one.written == 1 => sum(one, values),
         "LOP3.LUT" if one.written == 1 => logic(one, values),
+        "VIMNMX" | "VIMNMX.U32" => extreme_of_sum(one, values),
         "IADD3.X" if one.written == 1 && one.guard.is_none() => return wide(one, at, values),
         "PLOP3.LUT" => both(one, values),
         name => match name.split('.').next().unwrap_or_default() {
@@ -96,6 +97,31 @@ fn three(two: &[Operand], other: &Operand) -> Option<(&'static str, Vec<Operand>
         }
         (false, true) => Some(("IADD3", vec![x.clone(), other.clone(), y.clone()])),
         (_, false) => Some(("IADD3", vec![x.clone(), y.clone(), other.clone()])),
+    }
+}
+
+/// The less or greater of a sum of two and something else. One of the three may be a constant, but not the first.
+fn extreme_of_sum(one: &mut Instruction, values: &Values<'_>) {
+    let [_, a, b, least] = &one.operands.clone()[..] else { return };
+    let is_fixed = |it: &Operand| slots::constant(it).is_some_and(|bits| bits != 0);
+    let takes = |it: &Operand| plain(it) || slots::constant(it).is_some();
+    for (source, other) in [(a, b), (b, a)] {
+        let Some(made) = only_reader(source, values).filter(|made| made.name == "IADD3") else { continue };
+        let Some(read) = again(made, 2, values).filter(|_| zero(made.read.get(2))) else { continue };
+        let [x, y] = read.as_slice() else { continue };
+        if !plain(x) || !takes(y) || !takes(other) || is_fixed(y) && is_fixed(other) {
+            continue;
+        }
+        one.name = format_smolstr!("VIADDMNMX{}", &one.name["VIMNMX".len()..]).into();
+        one.operands.truncate(1);
+        let all = [x, y, other].map(|it| match slots::constant(it) {
+            Some(0) => Operand::zero(),
+            Some(bits) => Operand::number(bits),
+            None => it.clone(),
+        });
+        one.operands.extend(all);
+        one.operands.push(least.clone());
+        return;
     }
 }
 

@@ -207,6 +207,81 @@ mod tests {
         assert!(matches!(load.operands[1], Operand::Address { offset: 8, .. }), "{load:?}");
     }
 
+    /// A register that holds something of which nothing is known.
+    fn loaded(code: &mut Code, width: u8) -> Reg {
+        let [value] = registers(code, width);
+        let name = if width == 2 { "LDS.64" } else { "LDS" };
+        code.push(None, name, vec![Operand::wide(value, width)], vec![Operand::Text("[0x400]".into())]);
+        value
+    }
+
+    /// The operands of the only instruction of a name, in a code that stores what it gives.
+    fn only(code: &mut Code, value: Reg, name: &str) -> Vec<String> {
+        store(code, value, value);
+        optimise(code, false, &Tuning::default());
+        let all = instructions(code);
+        let found: Vec<_> = all.iter().filter(|one| one.name == *name).collect();
+        let [one] = found[..] else { panic!("{name}: {code:?}") };
+        let shown = |it: &Operand| match it {
+            Operand::Text(text) => text.to_string(),
+            Operand::Predicate(_, true) => "!P".into(),
+            Operand::Predicate(_, false) => "P".into(),
+            _ => "R".into(),
+        };
+        one.operands.iter().map(shown).collect()
+    }
+
+    #[test]
+    fn constants_stand_where_an_instruction_takes_them() {
+        let chosen = |code: &mut Code, constant: u32| {
+            let flag = code.register(Class::Predicate, false);
+            let [fixed, to] = registers(code, 1);
+            let x = loaded(code, 1);
+            let written = vec![Operand::Predicate(flag, false), Operand::always(false)];
+            let read = vec![Operand::low(x), Operand::zero(), Operand::always(false)];
+            code.push(None, "ISETP.LT.AND", written, read);
+            mov(code, Operand::low(fixed), Operand::number(constant));
+            let read = vec![Operand::low(fixed), Operand::low(x), Operand::Predicate(flag, false)];
+            code.push(None, "SEL", vec![Operand::low(to)], read);
+            to
+        };
+        let mut code = Code::default();
+        let to = chosen(&mut code, 7);
+        // It stands second, so that the opposite of the predicate chooses it.
+        assert_eq!(only(&mut code, to, "SEL"), ["R", "R", "0x7", "!P"]);
+
+        let mut code = Code::default();
+        let [fixed, to] = registers(&mut code, 1);
+        let [x, y] = [(); 2].map(|()| loaded(&mut code, 1));
+        mov(&mut code, Operand::low(fixed), Operand::number(0xff));
+        let read =
+            [x, y, fixed].map(Operand::low).into_iter().chain([Operand::number(0xd8), Operand::always(true)]);
+        code.push(None, "LOP3.LUT", vec![Operand::low(to)], read.collect());
+        // What was where a is 1 that of b, else that of c, is so with b and c changed.
+        assert_eq!(only(&mut code, to, "LOP3.LUT"), ["R", "R", "0xff", "R", "0xb8", "!PT"]);
+
+        let mut code = Code::default();
+        let [fixed, to] = registers(&mut code, 2);
+        let x = loaded(&mut code, 2);
+        mov(&mut code, Operand::part(fixed, 0), Operand::zero());
+        mov(&mut code, Operand::part(fixed, 1), Operand::number(0x3ff0_0000));
+        let read = [x, x, fixed].map(|it| Operand::wide(it, 2)).to_vec();
+        code.push(None, "DFMA", vec![Operand::wide(to, 2)], read);
+        assert_eq!(only(&mut code, to, "DFMA"), ["R", "R", "R", "0D3ff0000000000000"]);
+    }
+
+    #[test]
+    fn the_less_of_a_sum_and_something_else_is_one_instruction() {
+        let mut code = Code::default();
+        let [sum, to] = registers(&mut code, 1);
+        let [x, y] = [(); 2].map(|()| loaded(&mut code, 1));
+        let read = vec![Operand::low(x), Operand::Text("-0x1".into()), Operand::zero()];
+        code.push(None, "IADD3", vec![Operand::low(sum)], read);
+        let read = vec![Operand::low(y), Operand::low(sum), Operand::always(false)];
+        code.push(None, "VIMNMX", vec![Operand::low(to)], read);
+        assert_eq!(only(&mut code, to, "VIADDMNMX"), ["R", "R", "0xffffffff", "R", "PT"]);
+    }
+
     #[test]
     fn what_was_loaded_before_a_store_is_loaded_again() {
         let mut code = Code::default();

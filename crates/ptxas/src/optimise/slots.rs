@@ -19,16 +19,19 @@ enum Spelling {
     Float,
 }
 
-/// Of an instruction: the spelling, and which sources may be constants. Words of a constant bank stand nowhere yet: the table's rows with
-/// them lack bits that the hardware wants.
+/// Of an instruction: the spelling, and which sources may be constants. Words of a constant bank stand nowhere: sm_90 has kept the codes of
+/// older devices for that, which disassemblers read, and does not execute them; `LDC` and `ULDC` alone take such words.
 fn slots(one: &Instruction) -> Option<(Spelling, &'static [usize])> {
     use Spelling::{Float, Signed, Unsigned};
     Some(match one.name.head() {
         "IMAD" if one.name.starts_with("IMAD.HI") => return None,
         "IMAD" | "IADD3" | "ISETP" | "VIMNMX" => (Signed, &[1]),
         "LOP3" | "SEL" | "SHF" | "PRMT" => (Unsigned, &[1]),
+        "VIADDMNMX" => (Unsigned, &[1, 2]),
+        // With a carry, or of the upper bits, it has other forms.
+        "LEA" if one.name == "LEA" => (Unsigned, &[1]),
         "FFMA" => (Float, &[1, 2]),
-        "FADD" | "FMUL" | "FSETP" => (Float, &[1]),
+        "FADD" | "FMUL" | "FSETP" | "FMNMX" => (Float, &[1]),
         "SHFL" => (Unsigned, &[1, 2]),
         _ => return None,
     })
@@ -55,9 +58,9 @@ pub(crate) fn fixed(one: &Instruction, index: usize, bits: u32) -> Option<Operan
         return None;
     }
     let minus = !before.is_empty();
-    let alone = (0..3.min(one.operands.len() - one.written))
-        .filter(|&at| at != slot)
-        .all(|at| is_register(&one.operands[one.written + at]));
+    // The third source of `LEA` is a number of bits.
+    let sources = if one.name == "LEA" { 2 } else { 3 };
+    let alone = is_alone(one, slot, sources);
     let is_shuffle = one.name.starts_with("SHFL.");
     if !alone && !is_shuffle || is_shuffle && bits >= SHUFFLED[slot.min(2)] {
         return None;
@@ -81,10 +84,42 @@ pub(crate) fn fixed(one: &Instruction, index: usize, bits: u32) -> Option<Operan
     Some(Operand::Text(text.into()))
 }
 
-/// A normal number as it is spelled.
+/// Whether the other of an instruction's first sources are registers.
+fn is_alone(one: &Instruction, slot: usize, sources: usize) -> bool {
+    let others = one.operands[one.written..].iter().take(sources).enumerate().filter(|&(at, _)| at != slot);
+    others.map(|(_, other)| other).all(is_register)
+}
+
+/// What may stand in place of the two registers at an operand's place, of which the lower one is zero.
+pub(crate) fn fixed_double(one: &Instruction, index: usize, upper: u32) -> Option<Operand> {
+    let slot = index.checked_sub(one.written)?;
+    let Operand::General { before, after: "", width: 2, .. } = &one.operands[index] else { return None };
+    let takes = match one.name.head() {
+        "DADD" | "DMUL" | "DSETP" => slot == 1,
+        "DFMA" => slot == 1 || slot == 2,
+        _ => false,
+    };
+    let upper = match *before {
+        "" => upper,
+        "-" => upper ^ 0x8000_0000,
+        _ => return None,
+    };
+    if !takes || !is_alone(one, slot, 3) {
+        return None;
+    }
+    Some(match upper {
+        0 => Operand::zero(),
+        _ => Operand::Text(format_smolstr!("0D{upper:08x}00000000")),
+    })
+}
+
+/// A normal number or an infinity as it is spelled.
 fn float(bits: u32) -> Option<String> {
     let value = f32::from_bits(bits);
-    value.is_normal().then(|| format!("{}", f64::from(value)))
+    match value.is_infinite() {
+        true => Some(if value < 0.0 { "-INF" } else { "+INF" }.to_owned()),
+        false => value.is_normal().then(|| format!("{}", f64::from(value))),
+    }
 }
 
 /// The constant that an operand spells as a number of 32 bits.
@@ -129,15 +164,16 @@ pub(crate) fn swap(one: &mut Instruction) -> bool {
     let (first, second) = (one.written, one.written + 1);
     let head = one.name.head();
     let commutes = match head {
-        "IADD3" | "IMAD" | "FADD" | "FMUL" | "FFMA" => true,
-        "LOP3" => {
-            let Some(table) = one.operands.get(first + 3).and_then(constant) else { return false };
-            // The table is by the bits of a, b and c, that of a the highest.
-            let swapped = (0..8).filter(|it| table >> (it & 1 | it >> 1 & 2 | it << 1 & 4) & 1 == 1);
-            let swapped = swapped.fold(0, |all, it: u32| all | 1 << it);
-            one.operands[first + 3] = Operand::number(swapped);
-            true
-        }
+        "IADD3" | "IMAD" | "FADD" | "FMUL" | "FFMA" | "VIADDMNMX" => true,
+        // The table is by the bits of a, b and c, that of a the highest.
+        "LOP3" => permute(one, |it| it & 1 | it >> 1 & 2 | it << 1 & 4),
+        "SEL" => match one.operands.get_mut(first + 2) {
+            Some(Operand::Predicate(_, not)) => {
+                *not = !*not;
+                true
+            }
+            _ => false,
+        },
         "ISETP" | "FSETP" if !one.name.ends_with(".EX") => {
             let (head, rest) = (head.to_owned(), one.name[head.len()..].to_owned());
             let mirrored = [(".LT", ".GT"), (".LE", ".GE"), (".GT", ".LT"), (".GE", ".LE")];
@@ -153,4 +189,21 @@ pub(crate) fn swap(one: &mut Instruction) -> bool {
         one.operands.swap(first, second);
     }
     commutes
+}
+
+/// Lets the second and third source of `LOP3` change places.
+pub(crate) fn swap_later(one: &mut Instruction) {
+    let second = one.written + 1;
+    if permute(one, |it| it & 4 | it >> 1 & 1 | it << 1 & 2) {
+        one.operands.swap(second, second + 1);
+    }
+}
+
+/// Gives `LOP3` the table that for each three bits says what its own says for others.
+fn permute(one: &mut Instruction, of: impl Fn(u32) -> u32) -> bool {
+    let at = one.written + 3;
+    let Some(table) = one.operands.get(at).and_then(constant) else { return false };
+    let permuted = (0..8).filter(|&it| table >> of(it) & 1 == 1).fold(0, |all, it: u32| all | 1 << it);
+    one.operands[at] = Operand::number(permuted);
+    true
 }

@@ -366,9 +366,14 @@ impl<'a> Values<'a> {
             operand.filter(|it| matches!(it, Operand::General { width: 1, .. }))
         };
         let fixed = |it: &Operand| self.of(it).and_then(|it| self.is_constant(it)).filter(|&it| it != 0);
-        if source(0).is_some_and(|it| fixed(it).is_some()) && source(1).is_some_and(|it| fixed(it).is_none())
-        {
+        let is_fixed = |slot: usize| source(slot).is_some_and(|it| fixed(it).is_some());
+        let is_free = source(1).is_some_and(|it| fixed(it).is_none())
+            || one.operands.get(one.written + 1) == Some(&Operand::zero());
+        let is_third = one.name.head() == "LOP3" && is_fixed(2);
+        if is_free && is_fixed(0) {
             slots::swap(one);
+        } else if is_free && is_third {
+            slots::swap_later(one);
         }
         for index in one.written..one.operands.len() {
             if let Some(better) = self.better(one, index) {
@@ -395,7 +400,15 @@ impl<'a> Values<'a> {
                 Some(Operand::General { reg, part, width: 1, before, after })
             }
             &Operand::General { width, before, after, .. } => {
-                let (reg, part) = self.row(&self.numbers(&one.operands[index])?)?;
+                let numbers = self.numbers(&one.operands[index])?;
+                if let [lower, upper] = numbers.as_slice()
+                    && self.is_constant(*lower) == Some(0)
+                    && let Some(upper) = self.is_constant(*upper)
+                    && let Some(fixed) = slots::fixed_double(one, index, upper)
+                {
+                    return Some(fixed);
+                }
+                let (reg, part) = self.row(&numbers)?;
                 Some(Operand::General { reg, part, width, before, after })
             }
             &Operand::Address { before, width, beside, offset, .. } => {
@@ -569,8 +582,8 @@ fn describe(one: &Instruction, written: usize, numbers: &[Parts], out: &mut Vec<
 fn takes_zero(one: &Instruction, index: usize) -> bool {
     let slot = index - one.written;
     match one.name.head() {
-        "IADD3" | "LOP3" | "SHF" | "SEL" | "ISETP" | "PRMT" | "FFMA" | "SHFL" => slot < 3,
-        "MOV" | "FADD" | "FMUL" | "FSETP" => slot < 2,
+        "IADD3" | "LOP3" | "SHF" | "SEL" | "ISETP" | "PRMT" | "FFMA" | "SHFL" | "VIADDMNMX" => slot < 3,
+        "MOV" | "FADD" | "FMUL" | "FSETP" | "FMNMX" => slot < 2,
         "IMAD" => slot == 2 && !one.name.starts_with("IMAD.WIDE"),
         "STG" | "STS" | "ST" | "STL" => slot == 1,
         _ => false,

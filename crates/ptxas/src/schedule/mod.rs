@@ -1,6 +1,7 @@
 //! Control codes: when an instruction may be issued. At `-O0` nothing overlaps ([`serial`]); above that what depends on nothing
 //! need not wait ([`overlapped`]). The check of hazards in `cuasm` judges both.
 
+mod kept;
 mod kinds;
 mod overlapped;
 mod serial;
@@ -40,6 +41,10 @@ pub(crate) fn issues(level: Level, code: &Code, allocation: &Allocation) -> Vec<
             };
             code.lines.iter().map(of).collect()
         }
-        Level::Overlapped => overlapped::issues(code, allocation),
+        Level::Overlapped => {
+            let mut issues = overlapped::issues(code, allocation);
+            kept::keep(code, allocation, &mut issues);
+            issues
+        }
     }
 }

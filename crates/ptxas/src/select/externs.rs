@@ -1,11 +1,12 @@
 //! Functions whose code the driver has, called as NVIDIA's code calls them: arguments in registers from R4 on, those of 64 bits in pairs,
-//! results from R4 on, the address to return to in R20 and R21, the stack pointer in R1, which they give back as it was.
+//! what has no place there at the end of the stack, results from R4 on, the address to return to in R20 and R21, the stack pointer in R1, which
+//! they give back as it was.
 //!
 //! Of other registers nothing is expected: what is alive behind a call stands in the frame, as with [routines](super::routine). So no register
 //! of the code is alive between the first one of the hardware that is written here and the last one that is read.
 
 use super::{Done, Select};
-use crate::code::{Class, Operand};
+use crate::code::Operand;
 use ir::operand::{Argument, Def, Value};
 use ptx::module::{FuncId, Param};
 use ptx::types::ScalarType;
@@ -21,7 +22,9 @@ const BACK: u8 = 20;
 const FIRST: u8 = 4;
 const END: u8 = 16;
 /// Bytes below the end of what `alloca` has taken, where the stack pointer is kept.
-const KEPT: i64 = 16;
+const KEPT: u64 = 16;
+/// Bytes at the lower end of each frame where such functions take arguments from the stack: two rows of four words.
+pub(crate) const ON_STACK: u64 = 32;
 
 impl Select<'_> {
     /// Calls a function that has no code in the module.
@@ -47,22 +50,67 @@ impl Select<'_> {
         if next > END {
             return Err("with so many arguments".to_owned());
         }
+        let words = match declaration.returns.as_slice() {
+            [] => 0,
+            [theirs] => self.words_of(theirs)?,
+            _ => return Err("with so many results".to_owned()),
+        };
+        let at = self.call_provided(name, &loaded, Vec::new(), words);
+        if let [result] = results {
+            let value = self.temporary(words);
+            for word in 0..words {
+                let from = Operand::in_frame((at + 4 * u64::from(word)) as i64);
+                self.code.push(None, "LDL", vec![Operand::part(value, word)], vec![from]);
+            }
+            match result {
+                Argument::Variable(mine) => {
+                    let to = self.local(*mine);
+                    for word in 0..words {
+                        let to = Operand::in_frame((to + 4 * u64::from(word)) as i64);
+                        self.code.push(None, "STL", vec![], vec![to, Operand::part(value, word)]);
+                    }
+                }
+                Argument::Value(Value::Register(mine)) => self.set(Def(Some(*mine)), value),
+                Argument::Value(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls a function of the driver: registers are loaded from the frame, words stored at the end of the stack. Where its results stand in the
+    /// frame.
+    pub(super) fn call_provided(
+        &mut self,
+        name: &str,
+        registers: &[(u8, u64)],
+        stack: Vec<(u64, Operand)>,
+        results: u8,
+    ) -> u64 {
+        let below_all = self.bodies.handed_on_stack;
+        // Where `alloca` has taken room, the stack ends below that.
         let moved = self.top.map(|top| {
-            let below = self.one(
-                "IADD3",
-                vec![Operand::low(top), Operand::Text(format_smolstr!("-{KEPT:#x}")), Operand::zero()],
-            );
-            let to = Operand::Address { before: "", reg: below, width: 1, beside: "", offset: 0 };
+            let by = Operand::Text(format_smolstr!("-{:#x}", below_all + KEPT));
+            let below = self.one("IADD3", vec![Operand::low(top), by, Operand::zero()]);
+            let offset = below_all as i64;
+            let to = Operand::Address { before: "", reg: below, width: 1, beside: "", offset };
             self.code.push(None, "STL", vec![], vec![to, Operand::Text("R1".into())]);
             let at = self.room(1);
             self.code.push(None, "STL", vec![], vec![Operand::in_frame(at as i64), Operand::low(below)]);
-            at
+            (below, at)
         });
+        for (at, word) in stack {
+            let offset = at as i64;
+            let to = match moved {
+                Some((reg, _)) => Operand::Address { before: "", reg, width: 1, beside: "", offset },
+                None => Operand::in_frame(offset),
+            };
+            self.code.push(None, "STL", vec![], vec![to, word]);
+        }
         let mut load = |to: Operand, at: u64| {
             self.code.push(None, "LDL", vec![to], vec![Operand::in_frame(at as i64)]);
         };
-        loaded.iter().for_each(|&(register, at)| load(Operand::hardware(register), at));
-        if let Some(at) = moved {
+        registers.iter().for_each(|&(register, at)| load(Operand::hardware(register), at));
+        if let Some((_, at)) = moved {
             load(Operand::Text("R1".into()), at);
         }
         for (register, half) in [(FUNCTION, "lo"), (FUNCTION + 1, "hi")] {
@@ -75,34 +123,16 @@ impl Select<'_> {
         self.code.name_extern(name);
         self.code.place(behind);
         if moved.is_some() {
-            load_pointer(self);
+            let kept = Operand::in_frame(below_all as i64);
+            self.code.push(None, "LDL", vec![Operand::Text("R1".into())], vec![kept]);
         }
         self.descriptor();
-        match (results, declaration.returns.as_slice()) {
-            ([], []) => Ok(()),
-            ([result], [theirs]) => {
-                let words = self.words_of(theirs)?;
-                let value = self.code.register(Class::General(words), true);
-                self.code.pin(value);
-                for word in 0..words {
-                    let from = Operand::hardware(FIRST + word);
-                    self.code.push(None, "MOV", vec![Operand::part(value, word)], vec![from]);
-                }
-                match result {
-                    Argument::Variable(mine) => {
-                        let to = self.local(*mine);
-                        for word in 0..words {
-                            let to = Operand::in_frame((to + 4 * u64::from(word)) as i64);
-                            self.code.push(None, "STL", vec![], vec![to, Operand::part(value, word)]);
-                        }
-                    }
-                    Argument::Value(Value::Register(mine)) => self.set(Def(Some(*mine)), value),
-                    Argument::Value(_) => {}
-                }
-                Ok(())
-            }
-            _ => Err("with so many results".to_owned()),
+        let at = self.room(results);
+        for word in 0..results {
+            let to = Operand::in_frame((at + 4 * u64::from(word)) as i64);
+            self.code.push(None, "STL", vec![], vec![to, Operand::hardware(FIRST + word)]);
         }
+        at
     }
 
     /// How many registers a parameter takes.
@@ -135,15 +165,15 @@ impl Select<'_> {
                 vec![Operand::part(both, 0), Operand::part(both, 1)]
             }
         };
-        let at = self.room(words);
+        Ok(self.words_in_frame(parts))
+    }
+
+    /// Puts words into the frame; where.
+    pub(super) fn words_in_frame(&mut self, parts: Vec<Operand>) -> u64 {
+        let at = self.room(parts.len() as u8);
         for (word, part) in (0..).zip(parts) {
             self.code.push(None, "STL", vec![], vec![Operand::in_frame((at + 4 * word) as i64), part]);
         }
-        Ok(at)
+        at
     }
-}
-
-/// The stack pointer as it was before it was moved.
-fn load_pointer(select: &mut Select<'_>) {
-    select.code.push(None, "LDL", vec![Operand::Text("R1".into())], vec![Operand::in_frame(0)]);
 }

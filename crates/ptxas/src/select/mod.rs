@@ -47,6 +47,7 @@ use crate::layout::Layout;
 use crate::optimise::Waits;
 use crate::unroll::{self, Unrolled};
 use debug_info::Origin;
+pub(crate) use externs::ON_STACK;
 use ir::operand::{Def, Predicate, Value};
 use ir::{Instruction, Op};
 use meet::Convention;
@@ -59,6 +60,7 @@ use rustc_hash::FxHashMap as HashMap;
 use smol_str::SmolStr;
 pub(crate) use special::function_number;
 use std::rc::Rc;
+pub(crate) use texture::is_fetched_by_function;
 
 /// Why an instruction is not compiled.
 type Refusal = String;
@@ -183,7 +185,7 @@ pub(crate) fn select<'a>(
         bodies,
         layout,
         code,
-        frame: 0,
+        frame: bodies.handed_on_stack,
         refused,
         spread,
         rounds,

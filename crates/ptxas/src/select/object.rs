@@ -1,7 +1,7 @@
 //! Handles of textures and surfaces, and what is asked of them (PTX ISA, "Texture Instructions"). An instruction takes the lower half of a
 //! handle from a uniform register, of which a warp has one for all lanes; the upper half says what the handle is of.
 
-use super::{Done, Select};
+use super::{Done, Refusal, Select};
 use crate::code::{Class, Operand, Reg};
 use ir::Op;
 use ir::instruction::{self as i, SuqQuery, TxqQuery};
@@ -23,6 +23,16 @@ impl Select<'_> {
         })
     }
 
+    /// A handle, both halves of it.
+    pub(super) fn handle(&mut self, handle: &Value) -> Result<Reg, Refusal> {
+        match handle {
+            Value::Register(_) | Value::Constant(_) => self.double(handle),
+            Value::Special { .. } | Value::Symbol { .. } | Value::Unused => {
+                Err("the handle of a variable".to_owned())
+            }
+        }
+    }
+
     /// An instruction under the guard that takes a handle, which its operands name as [`HANDLE`]. What it writes are no temporaries.
     pub(super) fn with_handle(
         &mut self,
@@ -31,12 +41,7 @@ impl Select<'_> {
         written: Vec<Operand>,
         read: Vec<Operand>,
     ) -> Done {
-        let word = match handle {
-            Value::Register(_) | Value::Constant(_) => Operand::part(self.double(handle)?, 0),
-            Value::Special { .. } | Value::Symbol { .. } | Value::Unused => {
-                return Err("the handle of a variable".to_owned());
-            }
-        };
+        let word = Operand::low(self.handle(handle)?);
         let uniform = |name: &str| Operand::Text(name.into());
         let word = Operand::low(self.one("MOV", vec![word]));
         if self.is_alike(handle) {

@@ -241,14 +241,15 @@ impl<'a> Select<'a> {
 
     /// The code of all routines that have been called, which call others.
     pub(super) fn routines(&mut self) -> Vec<u64> {
-        let mut frames = vec![std::mem::take(&mut self.frame).next_multiple_of(STACK)];
+        let begin = self.bodies.handed_on_stack;
+        let mut frames = vec![std::mem::replace(&mut self.frame, begin).next_multiple_of(STACK)];
         while let Some(id) = self.routines.pending.pop() {
             let Some(callee) = self.bodies.of(id) else { continue };
             let label = self.routines.labels[&id];
             self.code.begin_routine(label);
             self.routine_body(id, callee);
             self.code.end_function();
-            frames.push(std::mem::take(&mut self.frame).next_multiple_of(STACK));
+            frames.push(std::mem::replace(&mut self.frame, begin).next_multiple_of(STACK));
         }
         frames
     }

@@ -39,6 +39,12 @@ fn shape(geometry: TexGeom) -> Result<Shape, Refusal> {
     Ok(Shape { name, axes, has_layers, is_cube: matches!(geometry, TexGeom::Cube | TexGeom::Acube) })
 }
 
+/// Whether the unit has no instruction for a fetch: derivatives along three axes, or where a depth is compared.
+pub(crate) fn is_fetched_by_function(op: &Tex) -> bool {
+    let has_three = matches!(op.geom, TexGeom::N3d | TexGeom::Cube | TexGeom::Acube);
+    op.mip == Some(Mip::Grad) && (has_three || op.f.is_some())
+}
+
 impl Select<'_> {
     pub(super) fn textures(&mut self, op: &Op) -> Option<Done> {
         Some(match op {
@@ -103,8 +109,8 @@ impl Select<'_> {
         let (Some(dx), Some(dy)) = (&op.d_pdx, &op.d_pdy) else {
             return Err("without derivatives".to_owned());
         };
-        if shape.axes > 2 || op.f.is_some() {
-            return Err("by a function of the driver".to_owned());
+        if is_fetched_by_function(op) {
+            return self.behind_guard(|this| this.fetch_by_function(op, &shape, dx, dy));
         }
         let mut at = self.coordinates(&shape, &op.t)?;
         if shape.has_layers {
@@ -136,6 +142,69 @@ impl Select<'_> {
         }
         let results = (op.dtype, &*op.d, op.p);
         self.look_up(name, shape.name, &op.t, at, more, results)
+    }
+
+    /// Derivatives along three axes, or where a depth is compared: a function of the driver takes the handle, a depth and rows of four words,
+    /// the coordinates as they are given, the derivatives and offsets; it gives whether texels are there, and behind that the channels.
+    fn fetch_by_function(&mut self, op: &Tex, shape: &Shape, dx: &[Value], dy: &[Value]) -> Done {
+        if op.t.sampler.is_some() {
+            return Err("with a sampler of its own".to_owned());
+        }
+        if shape.is_cube && op.e.is_some() {
+            return Err("with an offset on a cube".to_owned());
+        }
+        let geometry = shape.name.to_lowercase().replace("array_", "a");
+        let packed = matches!(op.dtype, None | Some(ScalarType::F16 | ScalarType::F16x2));
+        let name = format!(
+            "__cuda_syscall_tex_grad{}_{geometry}_v4_{}_{}{}{}",
+            if op.p.is_some() { "_pred" } else { "" },
+            op.dtype.filter(|_| !packed).map_or("f16", ScalarType::name),
+            op.ctype.name(),
+            if op.e.is_some() { "_offset" } else { "" },
+            if op.f.is_some() { "_depth_compare" } else { "" },
+        );
+        let layers = usize::from(shape.has_layers);
+        let object = self.handle(&op.t.object)?;
+        let mut registers = Vec::new();
+        for (first, words) in [
+            (4, vec![Operand::part(object, 0), Operand::part(object, 1)]),
+            (6, self.first_words(op.f.as_slice(), 1)?),
+            (8, self.first_words(&op.t.coordinates, layers + shape.axes)?),
+            (12, self.first_words(dx, shape.axes)?),
+        ] {
+            let count = words.len() as u8;
+            let at = self.words_in_frame(words);
+            registers.extend((0..count).map(|word| (first + word, at + 4 * u64::from(word))));
+        }
+        let offsets = self.first_words(op.e.as_deref().unwrap_or_default(), shape.axes)?;
+        let rows = [self.first_words(dy, shape.axes)?, offsets];
+        let stack = (0..).step_by(16).zip(rows).flat_map(|(at, row)| (at..).step_by(4).zip(row)).collect();
+        let count = if packed { 2 } else { 4 };
+        let at = self.call_provided(&name, &registers, stack, 1 + count);
+        let mut given = (0..=count).map(|word| {
+            let from = Operand::in_frame((at + 4 * u64::from(word)) as i64);
+            self.one("LDL", vec![from])
+        });
+        let resident = given.next();
+        let channels: Vec<Reg> = given.collect();
+        if let (Some(p), Some(resident)) = (op.p, resident) {
+            let flag = self.compare("ISETP.NE.U32.AND", Operand::low(resident), Operand::zero());
+            self.set_flag(p, flag);
+        }
+        let halves = op.dtype == Some(ScalarType::F16);
+        for (index, def) in op.d.iter().enumerate() {
+            let from = Operand::low(channels[if halves { index / 2 } else { index }]);
+            let result = match halves && index % 2 == 1 {
+                true => self.one("SHF.R.U32.HI", vec![Operand::zero(), Operand::number(16), from]),
+                false => self.one("MOV", vec![from]),
+            };
+            self.set(*def, result);
+        }
+        Ok(())
+    }
+
+    fn first_words(&mut self, values: &[Value], count: usize) -> Result<Vec<Operand>, Refusal> {
+        values.iter().take(count).map(|value| self.word(value)).collect()
     }
 
     /// One channel of four texels.
