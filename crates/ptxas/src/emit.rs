@@ -334,7 +334,8 @@ fn instruction(one: &Instruction, kept: u8, kernel: &Kernel<'_>, (base, frame): 
             Operand::Target(label) => write!(out, "`(.L_x_{})", base + label.0),
             other => write!(out, "{}", Shown(other, &place)),
         };
-        if index.checked_sub(one.written).is_some_and(|place| place < 8 && kept >> place & 1 == 1) {
+        let through = index.checked_sub(one.written).map(|source| schedule::place(one.name.head(), source));
+        if through.is_some_and(|place| place < 8 && kept >> place & 1 == 1) {
             out.push_str(".reuse");
         }
     }

@@ -1,15 +1,24 @@
 //! Operands that stay in their places for the next instruction (`.reuse`), so that the banks of registers need not give them again: where an
 //! operand is the same register as that in the same place of the instruction in front.
 //!
-//! A place keeps its operand until another one comes through it, or a branch. One with a guard, which may not come, keeps none, nor one
-//! that writes the register, nor one that stalls for so long that the bits of the flags mean something else.
+//! A place keeps its operand until another one of the same bank comes through it, or a branch: what the next instruction does not take there may
+//! be taken much later, when the register holds something else. One with a guard, which may not come, keeps and takes none; nor
+//! does one keep what it writes, nor one that stalls for so long that the bits of the flags mean something else.
 
 use super::Issue;
 use crate::allocate::{Allocation, operand_units};
 use crate::code::{Class, Code, Instruction, Line, Operand, Reg};
 
-/// Places for operands, one for each of the first sources of an instruction.
+/// Places for operands.
 const PLACES: usize = 3;
+
+/// The place that a source of an instruction comes through, by its number among the sources: a sum's second one is the addend of a product.
+pub(crate) fn place(head: &str, source: usize) -> usize {
+    match (head, source) {
+        ("FADD", 1) => 2,
+        _ => source,
+    }
+}
 
 /// Sets the flags.
 pub(super) fn keep(code: &Code, allocation: &Allocation, issues: &mut [Issue]) {
@@ -20,7 +29,7 @@ pub(super) fn keep(code: &Code, allocation: &Allocation, issues: &mut [Issue]) {
     for (lines, issue) in code.lines.windows(2).zip(issues) {
         let [Line::Instruction(one), Line::Instruction(next)] = lines else { continue };
         let is_short = issue.pause.is_none() && !issue.control.yield_flag;
-        if one.guard.is_some() || !is_short || !has_places(one) || !has_places(next) {
+        if !is_short || [one, next].iter().any(|it| it.guard.is_some() || !has_places(it.name.head())) {
             continue;
         }
         for place in 0..PLACES {
@@ -35,17 +44,18 @@ pub(super) fn keep(code: &Code, allocation: &Allocation, issues: &mut [Issue]) {
 }
 
 /// The register of 32 bits that comes through a place.
-fn source(one: &Instruction, place: usize) -> Option<(Reg, u8)> {
-    match *one.operands.get(one.written + place)? {
+fn source(one: &Instruction, through: usize) -> Option<(Reg, u8)> {
+    let number = (0..PLACES).find(|&source| place(one.name.head(), source) == through)?;
+    match *one.operands.get(one.written + number)? {
         Operand::General { reg, part, width: 1, after: "", .. } => Some((reg, part)),
         _ => None,
     }
 }
 
-/// Whether operands of an instruction come through such places, each through that of its number.
-fn has_places(one: &Instruction) -> bool {
+/// Whether operands of an instruction come through such places.
+fn has_places(head: &str) -> bool {
     matches!(
-        one.name.head().as_bytes(),
+        head.as_bytes(),
         b"FFMA"
             | b"FADD"
             | b"FMUL"
@@ -68,7 +78,7 @@ fn has_places(one: &Instruction) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::keep;
+    use super::{has_places, keep, place};
     use crate::allocate::allocate;
     use crate::code::{Class, Code, Operand, Reg};
     use crate::schedule::Issue;
@@ -104,5 +114,41 @@ mod tests {
         assert_eq!(flags([0, 1, 2], [1, 0, 3], false, short), 0);
         assert_eq!(flags([0, 1, 2], [0, 1, 4], true, short), 2);
         assert_eq!(flags([0, 1, 2], [0, 1, 2], false, long), 0);
+    }
+
+    /// The places are those whose flags the encoding has for the operands.
+    #[test]
+    fn sources_come_through_the_places_of_their_flags() {
+        let control = Control { stall: 1, ..Control::default() };
+        for text in [
+            "FFMA R1, R2, R3, R4",
+            "FADD R1, R2, R3",
+            "FMUL R1, R2, R3",
+            "IMAD R1, R2, R3, R4",
+            "IMAD.WIDE R2, R4, R5, R6",
+            "IADD3 R1, R2, R3, R4",
+            "LOP3.LUT R1, R2, R3, R4, 0xe2, !PT",
+            "LEA R1, R2, R3, 0x2",
+            "LEA.HI R1, R2, R3, R4, 0x2",
+            "SHF.R.U64 R1, R2, R3, R4",
+            "SEL R1, R2, R3, P0",
+            "FSEL R1, R2, R3, P0",
+            "FMNMX R1, R2, R3, PT",
+            "ISETP.EQ.U32.AND P0, PT, R2, R3, PT",
+            "FSETP.LT.AND P0, PT, R2, R3, PT",
+            "PRMT R1, R2, R3, R4",
+            "VIADD R1, R2, R3",
+            "VIMNMX R1, R2, R3, PT",
+            "VIADDMNMX R1, R2, R3, R4, PT",
+        ] {
+            let head = text.split(['.', ' ']).next().unwrap();
+            assert!(has_places(head), "{head}");
+            let one = sass::parse(sass::Arch::Sm90, text, control, 0, &mut sass::NoSymbols);
+            let one = one.unwrap_or_else(|error| panic!("{text}: {}", error.message));
+            let slots: Vec<usize> =
+                one.operands().filter_map(|operand| Some(usize::from(operand.slot?))).collect();
+            let places: Vec<usize> = (0..slots.len()).map(|number| place(head, number)).collect();
+            assert_eq!(places, slots, "{text}");
+        }
     }
 }

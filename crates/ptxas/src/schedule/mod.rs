@@ -10,6 +10,7 @@ use crate::allocate::Allocation;
 use crate::code::{Code, Line};
 use sass::Control;
 
+pub(crate) use kept::place;
 pub(crate) use kinds::{Latency, NOBODYS_LOAD, Pipe, Weight, guard_cycles, is_pure, latency, weight};
 
 /// How much is done for speed.
