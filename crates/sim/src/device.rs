@@ -471,7 +471,7 @@ impl Device {
         let sms = |of: &[Value]| {
             of.iter().map(|sm| usize::try_from(sm.as_integer()?).ok()).collect::<Option<Vec<usize>>>()
         };
-        let order = sms(&of("order"));
+        let order = sms(of("order"));
         let order = order.ok_or_else(|| DeviceError::Wrong("order".to_owned(), "is a list of SMs"))?;
         let gpcs = of("gpcs").iter().map(|gpc| sms(gpc.as_array()?)).collect::<Option<Vec<_>>>();
         let gpcs = gpcs.ok_or_else(|| DeviceError::Wrong("gpcs".to_owned(), "are lists of SMs"))?;
