@@ -1,4 +1,4 @@
-//! The engines agree: on a few seconds of random kernels, and on every kernel that they once differed on.
+//! The engines agree: on a few seconds of random kernels, and on every kernel that they, or what our ptxas makes of it on a GPU, once differed on.
 //!
 //! `cargo xtask fuzz-engines` runs more.
 
@@ -49,7 +49,8 @@ fn what_once_differed_is_run_alike() {
         let path = entry.expect("a file").path();
         let case = Case::parse(&std::fs::read_to_string(&path).expect("a readable file"));
         let case = case.unwrap_or_else(|why| panic!("{}: {why}", path.display()));
-        let (one, others) = (engines.interpret(&case), engines.compile(&case));
+        let (one, mut others) = (engines.interpret(&case), engines.compile(&case));
+        others.push(("SASS: ", kernel_fuzz::sass::run(&case, ptxas::Tuning::default())));
         assert_eq!(differences(&one, &others), None, "{}", path.display());
     }
 }

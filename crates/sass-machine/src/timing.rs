@@ -42,6 +42,8 @@ const LONGEST: u64 = 64;
 const FORWARDED: u64 = 5;
 /// Cycles from an instruction to one that it sends lanes to, at least.
 const TURN: u64 = 6;
+/// Banks of registers, each of which has places of its own for kept operands: a random kernel gave an H100's result with four, and not with two.
+const BANKS: usize = 4;
 
 /// A write that is on its way.
 struct Write {
@@ -95,8 +97,8 @@ pub(crate) struct Timing {
     state: State,
     /// What an instruction has been given that is not the newest, with the newest.
     given: Vec<(Register, Value)>,
-    /// For each place for kept operands, which register was kept, and what it held.
-    kept: [Option<(Register, Value)>; SLOTS as usize],
+    /// For each place for kept operands and each bank, which register was kept, and what it held.
+    kept: [[Option<(Register, Value)>; BANKS]; SLOTS as usize],
     /// What the registers held that it writes.
     before: Vec<(Register, Value)>,
     /// The broken dependences of the instruction that is being issued.
@@ -167,7 +169,9 @@ impl Timing {
     /// Gives an instruction the operands that were kept for it, and keeps those that it asks to.
     fn keep(&mut self, slots: &[(usize, Register, bool)], registers: &mut Registers) {
         for &(slot, register, keeps) in slots {
-            let Some(kept) = self.kept.get_mut(slot) else { continue };
+            let Register::Vector(number) = register else { continue };
+            let bank = usize::from(number) % BANKS;
+            let Some(kept) = self.kept.get_mut(slot).map(|banks| &mut banks[bank]) else { continue };
             let now = self.now;
             let is_forwarded = || {
                 let newest = self.writes.iter().rev().find(|write| write.register == register);
