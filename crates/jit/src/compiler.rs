@@ -25,7 +25,13 @@ pub(crate) struct Compiler {
 
 impl Compiler {
     pub(crate) fn new(objects: Arc<Objects>, effort: Option<Effort>) -> Self {
-        Self { id: EngineId::fresh(), objects, beside: Beside::default(), later: Arc::default(), effort }
+        Self {
+            id: EngineId::fresh(),
+            objects,
+            effort,
+            beside: Beside::new("warploom-first"),
+            later: Arc::new(Beside::new("warploom-better")),
+        }
     }
 
     /// The machine code of a kernel's text, and how it came to be.

@@ -122,6 +122,7 @@ pub struct Jit {
 
 impl Jit {
     fn new(compiler: Compiler, interprets: bool) -> Self {
+        llvm::used_here();
         Self { compiler: Arc::new(compiler), interprets }
     }
 
@@ -224,6 +225,7 @@ impl Background for Jit {
     }
 
     fn submit(&self, request: Request) {
+        llvm::used_here();
         let compiler = Arc::clone(&self.compiler);
         self.compiler.beside.submit(Box::new(move || request.carry_out(&*compiler)));
     }

@@ -133,7 +133,7 @@ mod tests {
         }
         let text = "define i32 @rows(ptr %c, ptr %f, ptr %s, i32 %count, i32 %at) {\n  \
                     %sum = add i32 %count, %at\n  ret i32 %sum\n}\n";
-        let (objects, beside) = (Arc::new(Objects::new(None)), Arc::new(Beside::default()));
+        let (objects, beside) = (Arc::new(Objects::new(None)), Arc::new(Beside::new("better")));
         let (quick, _) = objects.object(text, Effort::Quick).unwrap();
         let tiers = Tiers::quick(&quick, "kernel", text.to_owned(), &objects, &beside).unwrap();
         let answer = |rows: Rows| {

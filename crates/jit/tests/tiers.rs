@@ -134,12 +134,17 @@ fn what_is_small_stays_interpreted() {
 }
 
 /// The engine as `auto` has it, on its own thread.
+fn beside() -> Option<Jit> {
+    if let Err(why) = Jit::find() {
+        eprintln!("skipped: {why}");
+        return None;
+    }
+    Some(Jit::beside().expect("an engine"))
+}
+
 #[test]
 fn beside_the_launches() {
-    if let Err(why) = Jit::find() {
-        return eprintln!("skipped: {why}");
-    }
-    let engine = Jit::beside().expect("an engine");
+    let Some(engine) = beside() else { return };
     let setting = Setting::new(KERNEL, 4 * 64 * 500);
     let launch = setting.launch("rounds", 500, 64, &[1000]);
     let options = LaunchOptions { engine: Some(&engine), ..LaunchOptions::default() };
@@ -157,10 +162,7 @@ fn beside_the_launches() {
 /// Launches before, while and after quick code and better code come, in which all blocks but the first ones may run by it.
 #[test]
 fn every_tier_gives_the_same() {
-    if let Err(why) = Jit::find() {
-        return eprintln!("skipped: {why}");
-    }
-    let engine = Jit::beside().expect("an engine");
+    let Some(engine) = beside() else { return };
     let setting = Setting::new(KERNEL, 4 * 64 * 500);
     let launch = setting.launch("rounds", 500, 64, &[1000]);
     let options = LaunchOptions { engine: Some(&engine), ..LaunchOptions::default() };

@@ -9,6 +9,7 @@
 //! has put an allocator in the place of the C library's (jemalloc, AddressSanitizer), that must be everybody's, so there
 //! the second is left out.
 
+use super::ending::{self, Opening};
 use super::packed::{self, Packed, Unpacked};
 use super::thread;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
@@ -43,6 +44,9 @@ pub enum NoLlvm {
         /// What is wrong with it.
         why: String,
     },
+    /// The process was forked off from one that was opening it.
+    #[error("the process was forked off while LLVM was opened")]
+    Forked,
     /// It cannot make code for this host.
     #[error("LLVM cannot compile for this host: {0}")]
     Host(String),
@@ -156,6 +160,10 @@ static LLVM: OnceLock<Result<Llvm, NoLlvm>> = OnceLock::new();
 impl Llvm {
     /// The LLVM of this process, which is looked for once.
     pub(super) fn get() -> Result<&'static Self, NoLlvm> {
+        if LLVM.get().is_none() && ending::is_anothers() {
+            // Whoever began to open it may be a thread that this process has not got.
+            return Err(NoLlvm::Forked);
+        }
         LLVM.get_or_init(Self::find).as_ref().map_err(Clone::clone)
     }
 
@@ -206,6 +214,7 @@ impl Llvm {
 
     fn open_file(name: &str) -> Result<Self, String> {
         let flags = if allocates_otherwise() { 0 } else { DEEPBIND };
+        let opening = Opening::begin()?;
         // SAFETY: LLVM's initialisers only register passes and options of its own.
         let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL | flags) };
         let library = library.map_err(|error| error.to_string())?;
@@ -218,7 +227,8 @@ impl Llvm {
                 initialise.map_err(|error| error.to_string())?();
             }
         }
-        thread::opened(&llvm);
+        thread::may_give_up(&llvm);
+        opening.done();
         log::debug!("kernels are compiled by {name}");
         Ok(llvm)
     }

@@ -1,6 +1,7 @@
 //! From LLVM's text to object files.
 
 mod compile;
+mod ending;
 mod host;
 mod library;
 mod packed;
@@ -8,6 +9,7 @@ mod thread;
 
 pub use compile::Effort;
 pub(crate) use compile::compile;
+pub(crate) use ending::used_here;
 pub(crate) use host::{Host, has_masks};
 pub use library::{BROUGHT, FUNCTIONS, INITIALISERS, NoLlvm, brought};
 pub(crate) use library::{available, opened_file, wish};
