@@ -1,13 +1,10 @@
-//! What thread numbers can be where a block runs: branches whose conditions follow from them leave only some.
-//!
-//! What a branch has decided about a thread stays so, since such conditions have one value in each thread. So a block knows what its
-//! dominators know, and what the branch says by which alone it is reached.
+//! What the thread numbers of a row can be where some of its lanes run a block ([`Linears::threads`] are those of such lanes), and of which lanes
+//! just those run it that have certain numbers.
 
 use crate::class::{Rows, UNIFORM};
 use crate::divergence::Divergence;
 use crate::linear::{Condition, Linears, Threads, all_threads};
 use crate::order::{Order, successors};
-use ir::instruction::Op;
 use ir::{Cfg, Function};
 use std::ops::RangeInclusive;
 
@@ -20,8 +17,6 @@ pub(crate) struct Bounds {
 /// What is known where a block runs.
 #[derive(Clone, Debug)]
 struct Known {
-    /// The numbers of threads that run it.
-    threads: Threads,
     /// The numbers of all lanes of a row of which some run it.
     rows: Threads,
     /// The lanes that run it are just those with such a `%tid.x`, if no thread has ended.
@@ -39,7 +34,7 @@ impl Bounds {
     ) -> Self {
         let dominators = cfg.dominators();
         let all = all_threads(rows);
-        let everywhere = Known { threads: all.clone(), rows: all.clone(), exactly: Some(all[0].clone()) };
+        let everywhere = Known { rows: all.clone(), exactly: Some(all[0].clone()) };
         let mut blocks = vec![everywhere.clone(); cfg.blocks.len()];
         // Dominators come first in this order.
         for &block in &order.blocks {
@@ -49,10 +44,9 @@ impl Bounds {
             match cfg.blocks[block].predecessors[..] {
                 [only] => {
                     let only = only.index();
-                    if let Some((condition, is_uniform)) =
-                        decided(function, cfg, linears, divergence, (only, block))
-                    {
-                        known.decide(&condition, is_uniform);
+                    if let Some((guard, condition)) = linears.decided(function, cfg, (only, block)) {
+                        let is_uniform = divergence.classes[guard.register.index()] == UNIFORM;
+                        known.decide(&condition, linears.threads(block), is_uniform);
                     } else if successors(cfg, only).count() > 1 && is_divergent {
                         known.exactly = None;
                     }
@@ -68,12 +62,9 @@ impl Bounds {
         Self { blocks }
     }
 
-    /// The numbers of threads that run a block; or of all lanes of rows of which some do.
-    pub(crate) fn threads(&self, block: usize, of_rows: bool) -> &Threads {
-        match of_rows {
-            false => &self.blocks[block].threads,
-            true => &self.blocks[block].rows,
-        }
+    /// The numbers of all lanes of rows of which some run a block.
+    pub(crate) fn rows(&self, block: usize) -> &Threads {
+        &self.blocks[block].rows
     }
 
     /// What `%tid.x` is in the lanes that run a block, and in no other lane, if no thread has ended.
@@ -83,36 +74,17 @@ impl Bounds {
 }
 
 impl Known {
-    fn decide(&mut self, condition: &Condition, is_uniform: bool) {
-        let exactly = self.exactly.take();
-        let others = &self.threads[1..];
-        let of_x = [exactly.clone().unwrap_or(0..=0), others[0].clone(), others[1].clone()];
-        self.exactly = exactly.and_then(|_| match is_uniform {
-            true => Some(of_x[0].clone()),
-            false => condition.narrowed(&of_x).filter(|(_, is_exact)| *is_exact).map(|([x, ..], _)| x),
-        });
-        for (threads, decides) in [(&mut self.threads, true), (&mut self.rows, is_uniform)] {
-            if decides && let Some((narrowed, _)) = condition.narrowed(threads) {
-                *threads = narrowed;
+    /// A condition holds, in threads with such numbers.
+    fn decide(&mut self, condition: &Condition, [_, y, z]: &Threads, is_uniform: bool) {
+        if is_uniform {
+            if let Some((narrowed, _)) = condition.narrowed(&self.rows) {
+                self.rows = narrowed;
             }
+            return;
         }
+        self.exactly = self.exactly.take().and_then(|x| {
+            let ([x, ..], is_exact) = condition.narrowed(&[x, y.clone(), z.clone()])?;
+            is_exact.then_some(x)
+        });
     }
-}
-
-/// What the branch between two blocks says of the threads that take it, if it follows from their numbers, and whether it says so of all lanes of a
-/// row.
-fn decided(
-    function: &Function<'_>,
-    cfg: &Cfg,
-    linears: &Linears,
-    divergence: &Divergence,
-    (from, to): (usize, usize),
-) -> Option<(Condition, bool)> {
-    let mut ways = successors(cfg, from);
-    let (taken, not_taken) = (ways.next()?, ways.next()?);
-    let last = function.instruction(cfg.blocks[from].end.checked_sub(1)?)?;
-    let guard = last.guard.filter(|_| matches!(last.op, Op::Bra(_)) && taken != not_taken)?;
-    let condition = linears.guarded(guard)?;
-    let is_uniform = divergence.classes[guard.register.index()] == UNIFORM;
-    Some((if to == taken { condition } else { condition.negated() }, is_uniform))
 }

@@ -6,10 +6,11 @@
 //! such an address needs no test. A predicate that compares two of them is a [`Condition`], which has no slot either.
 //!
 //! A register is one if it has one definition, which is not guarded, and none of its reads can come before that: so every
-//! read of a thread sees the one value that there is.
+//! read of a thread sees the one value that there is. What the numbers of threads can be that come to the definition, branches on such
+//! conditions have decided; in lanes that do not come to it, the value in 64 bits may be another one than the instruction's.
 
 use crate::class::{Class, Rows, is_signed};
-use crate::order::Order;
+use crate::order::{Order, successors};
 use ir::instruction::{MulIntMode, Op, Or, SetIntCmp, SetpInt, Xor};
 use ir::operand::{Def, Value};
 use ir::{Access, BlockId, Cfg, Function, Liveness};
@@ -168,6 +169,8 @@ pub(crate) struct Linears {
     conditions: Vec<Option<Condition>>,
     /// Instructions that compute one.
     defines: Vec<bool>,
+    /// The numbers of threads that run each block.
+    threads: Vec<Threads>,
 }
 
 impl Linears {
@@ -184,6 +187,7 @@ impl Linears {
             registers: vec![None; registers.len()],
             conditions: vec![None; registers.len()],
             defines: vec![false; function.instructions.len()],
+            threads: vec![all_threads(rows); cfg.blocks.len()],
         };
         if !rows.are_straight() {
             return this;
@@ -195,11 +199,14 @@ impl Linears {
             });
         }
         live.live_in(BlockId(0)).for_each(|register| definitions[register.index()] = u32::MAX);
-        // A definition stands before its reads in this order.
+        let dominators = cfg.dominators();
+        // A definition stands before its reads in this order, and a dominator before what it dominates.
         for &block in &order.blocks {
+            this.decide(function, cfg, block, dominators[block]);
             for index in cfg.blocks[block].first..cfg.blocks[block].end {
                 let Some(instruction) = function.instruction(index) else { continue };
-                let known = Operands { source, rows, function, registers: &this.registers };
+                let threads = &this.threads[block];
+                let known = Operands { source, rows, function, registers: &this.registers, threads };
                 let is_one = |register: RegId, bits: u32| {
                     definitions[register.index()] == 1
                         && instruction.guard.is_none()
@@ -217,13 +224,47 @@ impl Linears {
                 let Some((Def(Some(register)), bits, value)) = known.result(&instruction.op) else {
                     continue;
                 };
-                if is_one(register, bits) && fits(value, bits, rows) {
+                if is_one(register, bits) && fits(value, bits, threads) {
                     this.registers[register.index()] = Some(value);
                     this.defines[index as usize] = true;
                 }
             }
         }
         this
+    }
+
+    /// What a branch has decided about a thread stays so, since such conditions have one value in each thread: so a block knows what its dominator
+    /// knows, and what the branch says by which alone it is reached.
+    fn decide(&mut self, function: &Function<'_>, cfg: &Cfg, block: usize, dominator: Option<BlockId>) {
+        let Some(dominator) = dominator else { return };
+        let mut threads = self.threads[dominator.index()].clone();
+        if let [only] = cfg.blocks[block].predecessors[..]
+            && let Some((_, condition)) = self.decided(function, cfg, (only.index(), block))
+            && let Some((narrowed, _)) = condition.narrowed(&threads)
+        {
+            threads = narrowed;
+        }
+        self.threads[block] = threads;
+    }
+
+    /// What the branch between two blocks says of the threads that take it, if it follows from their numbers, and its guard.
+    pub(crate) fn decided(
+        &self,
+        function: &Function<'_>,
+        cfg: &Cfg,
+        (from, to): (usize, usize),
+    ) -> Option<(Guard, Condition)> {
+        let mut ways = successors(cfg, from);
+        let (taken, not_taken) = (ways.next()?, ways.next()?);
+        let last = function.instruction(cfg.blocks[from].end.checked_sub(1)?)?;
+        let guard = last.guard.filter(|_| matches!(last.op, Op::Bra(_)) && taken != not_taken)?;
+        let condition = self.guarded(guard)?;
+        Some((guard, if to == taken { condition } else { condition.negated() }))
+    }
+
+    /// The numbers of threads that run a block.
+    pub(crate) fn threads(&self, block: usize) -> &Threads {
+        &self.threads[block]
     }
 
     pub(crate) fn of(&self, register: RegId) -> Option<Linear> {
@@ -251,9 +292,9 @@ impl Linears {
     }
 }
 
-/// Whether a value is the same number, whether its bits are taken as one with a sign or without.
-fn fits(value: Linear, bits: u32, rows: Rows) -> bool {
-    let range = value.range(&all_threads(rows));
+/// Whether a value is the same number in these threads, whether its bits are taken as one with a sign or without.
+fn fits(value: Linear, bits: u32, threads: &Threads) -> bool {
+    let range = value.range(threads);
     let most = match bits {
         16 => i64::from(i16::MAX),
         32 => i64::from(i32::MAX),
@@ -276,6 +317,8 @@ struct Operands<'a> {
     rows: Rows,
     function: &'a Function<'a>,
     registers: &'a [Option<Linear>],
+    /// The numbers of threads for which they are asked.
+    threads: &'a Threads,
 }
 
 impl Operands<'_> {
@@ -325,8 +368,7 @@ impl Operands<'_> {
     fn disjoint_sum(&self, a: &Value, b: &Value, ty: ScalarType) -> Option<Linear> {
         let (a, b) = self.both(a, b, ty)?;
         let is_below = |low: Linear, high: Linear| {
-            let threads = all_threads(self.rows);
-            let (low, high_range) = (low.range(&threads), high.range(&threads));
+            let (low, high_range) = (low.range(self.threads), high.range(self.threads));
             let power = u64::try_from(*low.end()).ok()?.checked_add(1)?.checked_next_power_of_two()?;
             let fits = *low.start() >= 0 && *high_range.start() >= 0;
             (fits && high.is_multiple_of(i64::try_from(power).ok()?)).then_some(())
@@ -339,7 +381,7 @@ impl Operands<'_> {
     fn product(&self, a: &Value, b: &Value, ty: ScalarType, mode: MulIntMode) -> Option<Linear> {
         let (a, b) = self.both(a, b, ty)?;
         let is_wide = mode == MulIntMode::Wide;
-        let is_plain = |factor: Linear| is_signed(ty) || *factor.range(&all_threads(self.rows)).start() >= 0;
+        let is_plain = |factor: Linear| is_signed(ty) || *factor.range(self.threads).start() >= 0;
         match mode {
             MulIntMode::Hi => None,
             MulIntMode::Lo | MulIntMode::Wide if is_wide && !(is_plain(a) && is_plain(b)) => None,
@@ -352,7 +394,7 @@ impl Operands<'_> {
         use SetIntCmp as C;
         let (a, b) = self.both(&setp.a, &setp.b, setp.ty)?;
         // Numbers that are not less than zero compare alike with signs and without.
-        let is_plain = [a, b].iter().all(|value| *value.range(&all_threads(self.rows)).start() >= 0);
+        let is_plain = [a, b].iter().all(|value| *value.range(self.threads).start() >= 0);
         let has_signs = is_signed(setp.ty) || matches!(setp.cmp, C::Eq | C::Ne);
         let cmp = match setp.cmp {
             C::Lo => C::Lt,

@@ -15,7 +15,6 @@
 //! else is done with memory meets everything of its kind. Only a barrier that all threads of a CTA come to equally often may go, as nobody would
 //! notice otherwise that some never come.
 
-use crate::bounds::Bounds;
 use crate::class::Rows;
 use crate::deciding::Deciding;
 use crate::divergence::Bits;
@@ -107,7 +106,6 @@ pub(crate) struct Knowledge<'a> {
     pub(crate) order: &'a Order,
     pub(crate) live: &'a Liveness,
     pub(crate) linears: &'a Linears,
-    pub(crate) bounds: &'a Bounds,
     pub(crate) rows: Rows,
     /// Where the variables in shared memory lie.
     pub(crate) shared: Range<u64>,
@@ -358,7 +356,7 @@ impl Knowledge<'_> {
     ) -> Option<(Vec<Option<Range<i64>>>, bool)> {
         let AddressBase::Register(register) = address.base else { return None };
         let linear = self.linears.of(register).filter(|_| address.offset.unsigned_abs() < 1 << 40)?;
-        let mut threads = self.bounds.threads(block, false).clone();
+        let mut threads = self.linears.threads(block).clone();
         if let Some(guard) = instruction.guard
             && let Some(condition) = self.linears.guarded(guard)
         {

@@ -88,7 +88,9 @@ impl Fill {
                 let draw = split_mix(*seed, index);
                 match *bounds {
                     Bounds::Integer { lo, hi } => {
-                        let value = lo + i128::from(draw) % (hi - lo);
+                        // Of all 2^64 values a draw is one; a division of 128 bits takes ten times as long.
+                        let within = u64::try_from(hi - lo).map_or(draw, |count| draw % count);
+                        let value = lo + i128::from(within);
                         value as u64 & (u64::MAX >> (64 - element.bytes() * 8))
                     }
                     Bounds::Float { lo, hi } => {

@@ -32,7 +32,6 @@ pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> 
         order: &order,
         live: &live,
         linears: &linears,
-        bounds: &bounds,
         rows,
         shared: source.shared_start().into()..super::memory::shared_end(source),
     };
@@ -233,7 +232,7 @@ impl Emitter<'_> {
         let lanes = self.exact_lanes(self.block)?;
         let Some(guard) = self.function.instruction(self.index)?.guard else { return Some(lanes) };
         let condition = self.linears.guarded(guard)?;
-        let [_, y, z] = self.bounds.threads(self.block, false).clone();
+        let [_, y, z] = self.linears.threads(self.block).clone();
         let ([numbers, ..], is_exact) = condition.narrowed(&[lanes, y, z])?;
         is_exact.then_some(numbers)
     }

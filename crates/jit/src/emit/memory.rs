@@ -303,12 +303,18 @@ impl Emitter<'_> {
         let bytes = bits / 8;
         let part =
             format!("call {ty} @{name}(ptr {pointer}, i32 {bytes}, <{total} x i1> {mask}, {ty} {otherwise})");
-        if has_masks() {
+        if self.prefers_masks() {
             return self.text.value(&part);
         }
         let load = format!("load {ty}, ptr {pointer}, align {bytes}");
         let [(whole, all), (part, some)] = self.whole_or_part(active, [load, part], Text::value);
         self.text.value(&format!("phi {ty} [ {whole}, %{all} ], [ {part}, %{some} ]"))
+    }
+
+    /// Whether an access of some lanes is best made with a mask, also where all lanes have a part in it. Not if two numbers tell that: it takes less time
+    /// than to make the mask, which is made only where some have none.
+    fn prefers_masks(&self) -> bool {
+        has_masks() && self.exactly_active().is_none()
     }
 
     /// Writes two accesses, the first for when all lanes of a mask are set, as is likely, the other for when not: what each gives,
@@ -511,7 +517,7 @@ impl Emitter<'_> {
         self.intrinsic(&format!("declare void @{name}({ty}, ptr, i32, <{total} x i1>)"));
         let part =
             format!("call void @{name}({ty} {row}, ptr {pointer}, i32 {bytes}, <{total} x i1> {mask})");
-        if has_masks() {
+        if self.prefers_masks() {
             self.text.line(&part);
             return;
         }

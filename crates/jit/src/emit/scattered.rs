@@ -232,9 +232,10 @@ impl Emitter<'_> {
             ))
         };
         let element = format!("i{bits}");
-        let pointers = self.pointers(at);
         let value = turned(self, value, &element);
-        let pointers = turned(self, &pointers, "ptr");
+        // Numbers rather than pointers, which have twice the bits and would hide from LLVM what they are counted from.
+        let numbers = turned(self, &at.numbers, "i32");
+        let pointers = self.pointers(&Scattered { numbers, ..at.clone() });
         let mask = turned(self, active, "i1");
         let name = format!("llvm.masked.scatter.v{width}{element}.v{width}p0");
         self.intrinsic(&format!(

@@ -138,6 +138,18 @@ fn rows_wait_where_they_must() {
     // What lies below is read after it was written, upwards, and before it is written, downwards.
     let row_below = "setp.ge.u32 %p, %r1, 32;\nmov.u32 %s3, 0;\n@%p ld.shared.u32 %s3, [%s2+-128];";
     assert_eq!(kept(&format!("bar.sync 0;\n{row_below}\nbar.sync 0;\n{own}")), 1);
+    // So where a number wraps in 32 bits, in threads that a branch has left out.
+    let wraps = |address: &str| {
+        format!(
+            ".reg .b64 %q<3>;\nsetp.lt.u32 %p, %r1, 32;\nmov.u32 %s3, 0;\n@%p bra N;\nadd.s32 %s5, %r1, -32;\n{address}\nN:\n"
+        )
+    };
+    for address in [
+        "mul.wide.u32 %q1, %s5, 4;\nmov.u64 %q0, own;\nadd.u64 %q2, %q0, %q1;\nld.shared.u32 %s3, [%q2];",
+        "shl.b32 %s6, %s5, 2;\nadd.u32 %s7, %s0, %s6;\nld.shared.u32 %s3, [%s7];",
+    ] {
+        assert_eq!(kept(&format!("bar.sync 0;\n{}\nbar.sync 0;\n{own}", wraps(address))), 1, "{address}");
+    }
     // But not a part of what the row itself has just written; what may fail at the end waits for those that run downwards.
     assert_eq!(kept(&format!("bar.sync 0;\n{below}\nbar.sync 0;\n{own}")), 2);
     assert_eq!(kept(&format!("bar.sync 0;\n{above}\nbar.sync 0;\n{own}")), 1);

@@ -269,7 +269,8 @@ impl Emitter<'_> {
         }
         // A row with a mask accesses nothing for the lanes that are not active; else all of it does.
         let is_masked = layout != Layout::Common && self.divergence.divergent[self.block];
-        let range = linear.range(self.bounds.threads(self.block, !is_masked));
+        let threads = if is_masked { self.linears.threads(self.block) } else { self.bounds.rows(self.block) };
+        let range = linear.range(threads);
         let first = range.start().checked_add(place.offset)?;
         let end = range.end().checked_add(place.offset)?.checked_add(align)?;
         if first < start || u64::try_from(end).ok()? > self.shared_end {
@@ -277,7 +278,8 @@ impl Emitter<'_> {
         }
         let wide = match place.lanes.bits {
             64 => base.clone(),
-            _ => self.text.value(&format!("zext i32 {base} to i64")),
+            // Where the first lane is not active, it may be less than zero there.
+            _ => self.text.value(&format!("sext i32 {base} to i64")),
         };
         let far = place.lanes.stride * i64::from(self.rows.width - 1);
         let by = place.offset + far.min(0) - start;
