@@ -10,7 +10,7 @@
 //! | `order` | in which order blocks stand, so that masks flow forward |
 //! | `class` | what is the same, or a step apart, in lanes that run together |
 //! | `linear` | which registers follow from thread numbers alone |
-//! | `constants` | which registers hold a constant at a place |
+//! | `constants` | which registers hold one constant at a place |
 //! | `flow` | what of a register's definitions reaches a read |
 //! | `divergence` | where lanes part, and what those that wait must not lose |
 //! | `waiting` | kernels whose threads may wait for one another |

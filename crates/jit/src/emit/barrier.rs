@@ -14,7 +14,7 @@ use super::values::Lanes;
 use super::{Emitter, context};
 use crate::Refusal;
 use crate::class::Class;
-use crate::constants::{Constants, State};
+use crate::constants::State;
 use crate::divergence::Bits;
 use crate::llvm::has_masks;
 use crate::order::successors;
@@ -109,8 +109,7 @@ impl Emitter<'_> {
             let mask = self.text.int(1, Kind::Vector);
             parts.push(("%live".to_owned(), mask, self.home("%live", self.rows.width), true));
         }
-        let mut state = self.constants().enter(self.block);
-        state.follow_all(self.function, self.cfg.blocks[self.block].first..index);
+        let state = self.constants_before(index);
         let mut constants = Vec::new();
         for register in live {
             if let Some(value) = self.waits_nowhere(&state, register) {
@@ -237,9 +236,6 @@ impl Emitter<'_> {
     }
 
     /// What registers hold: looked for when the first barrier asks.
-    fn constants(&self) -> &Constants {
-        self.constants.get_or_init(|| Constants::new(self.function, self.cfg, self.order))
-    }
 
     /// The constant of a register that takes a vector, if it is one.
     fn waits_nowhere(&self, state: &State, register: RegId) -> Option<i64> {

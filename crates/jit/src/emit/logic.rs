@@ -118,11 +118,17 @@ impl Emitter<'_> {
             }
             Op::Bfe(i) => self.extract_field(i)?,
             Op::Bfi(i) => self.insert_field(i)?,
-            Op::Prmt(Prmt { mode: None, d, a, b, c: Value::Constant(selector) }) => {
-                let sources = [self.read(a, 32)?, self.read(b, 32)?];
+            Op::Prmt(Prmt { mode: None, d, a, b, c }) => {
+                let mut sources = vec![self.read(a, 32)?, self.read(b, 32)?];
+                let selector = self.constant_here(c);
+                if selector.is_none() {
+                    sources.push(self.read(c, 32)?);
+                }
                 let class = self.uniform_or_varying(&sources);
-                let value =
-                    self.compute(class, 32, &sources, None, |e, kind, s| e.permute(kind, s, *selector));
+                let value = self.compute(class, 32, &sources, None, |e, kind, s| match selector {
+                    Some(selector) => e.permute(kind, s, selector),
+                    None => e.select_bytes(kind, s),
+                });
                 self.write(*d, value, false)?;
             }
             Op::Dp4a(i) => self.dot_product(i)?,
@@ -254,6 +260,39 @@ impl Emitter<'_> {
                 self.text.value(&format!("select <{count} x i1> <{picks}>, {bytes} {signs}, {bytes} {all}"));
         }
         self.text.value(&format!("bitcast {bytes} {all} to {word}"))
+    }
+
+    /// `prmt` with any selector, the last source.
+    fn select_bytes(&mut self, kind: Kind, s: &[String]) -> String {
+        let (word, pair) = (self.text.int(32, kind), self.text.int(64, kind));
+        let bit = self.text.int(1, kind);
+        let number = |e: &mut Self, number: i64| e.text.constant(number, 32, kind);
+        let [low, high] = [0, 1].map(|at| self.text.value(&format!("zext {word} {} to {pair}", s[at])));
+        let half = self.text.constant(32, 64, kind);
+        let high = self.text.value(&format!("shl {pair} {high}, {half}"));
+        let both = self.text.value(&format!("or {pair} {high}, {low}"));
+        let [zero, seven, eight] = [0, 7, 8].map(|n| number(self, n));
+        let [three, top, last, all] = [3, 24, 31, 0xff].map(|n| number(self, n));
+        let mut bytes = zero.clone();
+        for byte in 0..4 {
+            let to = number(self, 8 * byte);
+            let nibble = number(self, 4 * byte);
+            let nibble = self.text.value(&format!("lshr {word} {}, {nibble}", s[2]));
+            let from = self.text.value(&format!("and {word} {nibble}, {seven}"));
+            let from = self.text.value(&format!("shl {word} {from}, {three}"));
+            let from = self.text.value(&format!("zext {word} {from} to {pair}"));
+            let moved = self.text.value(&format!("lshr {pair} {both}, {from}"));
+            let moved = self.text.value(&format!("trunc {pair} {moved} to {word}"));
+            let sign = self.text.value(&format!("shl {word} {moved}, {top}"));
+            let sign = self.text.value(&format!("ashr {word} {sign}, {last}"));
+            let copies = self.text.value(&format!("and {word} {nibble}, {eight}"));
+            let copies = self.text.value(&format!("icmp ne {word} {copies}, {zero}"));
+            let chosen = self.text.value(&format!("select {bit} {copies}, {word} {sign}, {word} {moved}"));
+            let chosen = self.text.value(&format!("and {word} {chosen}, {all}"));
+            let placed = self.text.value(&format!("shl {word} {chosen}, {to}"));
+            bytes = self.text.value(&format!("or {word} {bytes}, {placed}"));
+        }
+        bytes
     }
 
     /// `dp4a`.

@@ -51,7 +51,7 @@ mod window;
 use crate::Refusal;
 use crate::bounds::Bounds;
 use crate::class::Rows;
-use crate::constants::Constants;
+use crate::constants::{Constants, State};
 use crate::divergence::Divergence;
 use crate::linear::Linears;
 use crate::order::Order;
@@ -60,6 +60,7 @@ use crate::sites::Site;
 pub(crate) use barrier::Barrier;
 pub(crate) use control::emit;
 use ir::instruction::Op;
+use ir::operand::Value;
 use ir::{Cfg, Function, Liveness};
 use machine::compiled::Source;
 use ptx::isa::Convergence;
@@ -160,6 +161,26 @@ pub(crate) struct Emitter<'a> {
 }
 
 impl Emitter<'_> {
+    fn constants(&self) -> &Constants {
+        self.constants.get_or_init(|| Constants::new(self.function, self.cfg, self.order))
+    }
+
+    /// What registers hold before an instruction of the current block.
+    fn constants_before(&self, index: u32) -> State {
+        let mut state = self.constants().enter(self.block);
+        state.follow_all(self.function, self.cfg.blocks[self.block].first..index);
+        state
+    }
+
+    /// The constant that an operand of the current instruction is in all threads, if it is known.
+    fn constant_here(&self, value: &Value) -> Option<u64> {
+        match *value {
+            Value::Constant(value) => Some(value),
+            Value::Register(register) => self.constants_before(self.index).of(register),
+            Value::Special { .. } | Value::Symbol { .. } | Value::Unused => None,
+        }
+    }
+
     /// Whether all lanes of the row are known to execute the current instruction.
     pub(crate) fn all_execute(&self) -> bool {
         self.full && self.guard.is_none()

@@ -67,8 +67,8 @@ impl Emitter<'_> {
                 self.text.value(&format!("select {bit} {mask}, {word} {a}, {word} zeroinitializer"))
             }
         };
-        let (value, inside) = match (i.b, i.c) {
-            (Value::Constant(b), Value::Constant(c)) => {
+        let (value, inside) = match (self.constant_here(&i.b), self.constant_here(&i.c)) {
+            (Some(b), Some(c)) => {
                 let source = |l: i64| shuffle::source(i.mode, l as u32, b as u32, c as u32);
                 let from = self.text.list(32, |l| source(l).0.into());
                 let value =
