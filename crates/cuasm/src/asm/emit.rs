@@ -45,9 +45,9 @@ pub(super) fn emit(draft: &Draft, places: &Offsets, findings: &mut Findings) -> 
     emitted
 }
 
-fn section<'a>(
-    names: &Names<'a>,
-    words: &Words<'a>,
+fn section(
+    names: &Names<'_>,
+    words: &Words,
     number: usize,
     addends: bool,
     findings: &mut Findings,

@@ -29,10 +29,10 @@ pub(super) struct Encoded {
 }
 
 /// An instruction's word, and the relocations of it.
-pub(super) fn encode<'a>(
-    names: &Names<'a>,
-    words: &Words<'a>,
-    instruction: &'a Instruction,
+pub(super) fn encode(
+    names: &Names<'_>,
+    words: &Words,
+    instruction: &Instruction,
     place: Location,
     findings: &mut Findings,
 ) -> Encoded {
@@ -64,7 +64,7 @@ pub(super) fn encode<'a>(
     let plain = instruction.holes.is_empty();
     let mut values = Values { names, instruction, place, relocations: Vec::new(), failed: false, findings };
     let mut parse = || isa.parse(text, code, place.at, &mut values);
-    match if plain { words.get(isa, text, code, parse) } else { parse() } {
+    match if plain { words.get(text, code, parse) } else { parse() } {
         Ok(found) => {
             let Some(found) = keeping(isa, found, code.reuse) else {
                 let message = "no operand of this instruction is kept there";
