@@ -16,7 +16,7 @@ pub struct Pattern {
     fields: SmallVec<[(Listed, u8); 4]>,
 }
 
-/// Appends what is left of a text without the numbers of general registers, and tells these. Only what is spelled as nvdisasm does is one.
+/// Appends a text with `#` in the place of each number of a general register, and tells these. Only what is spelled as nvdisasm does is one.
 pub fn shape(text: &str, shape: &mut String, numbers: &mut Numbers) {
     let bytes = text.as_bytes();
     let is_word = |at: usize| bytes.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
@@ -33,6 +33,7 @@ pub fn shape(text: &str, shape: &mut String, numbers: &mut Numbers) {
             && !is_word(end)
         {
             shape.push_str(&text[done..=at]);
+            shape.push('#');
             numbers.push(number);
             done = end;
         }
@@ -117,10 +118,10 @@ mod tests {
     #[test]
     fn registers_are_what_nvdisasm_calls_so() {
         for (text, rest, numbers) in [
-            ("IADD3 R1, -R20.reuse, |R254|, RZ", "IADD3 R, -R.reuse, |R|, RZ", &[1, 20, 254][..]),
-            ("STG.E desc[UR4][R2.64+0x8], R7", "STG.E desc[UR4][R.64+0x8], R", &[2, 7]),
-            ("R2UR UR4, R2", "R2UR UR4, R", &[2]),
-            ("R2P PR, R3, 0x7", "R2P PR, R, 0x7", &[3]),
+            ("IADD3 R1, -R20.reuse, |R254|, RZ", "IADD3 R#, -R#.reuse, |R#|, RZ", &[1, 20, 254][..]),
+            ("STG.E desc[UR4][R2.64+0x8], R7", "STG.E desc[UR4][R#.64+0x8], R#", &[2, 7]),
+            ("R2UR UR4, R2", "R2UR UR4, R#", &[2]),
+            ("R2P PR, R3, 0x7", "R2P PR, R#, 0x7", &[3]),
             ("MOV R01, R300", "MOV R01, R300", &[]),
         ] {
             assert_eq!(parted(text), (rest.to_owned(), Numbers::from_slice(numbers)), "{text}");
@@ -130,8 +131,10 @@ mod tests {
     /// Whatever is read by a pattern is what the text itself says.
     #[test]
     fn a_pattern_gives_what_its_text_says() {
-        let samples =
-            concat!(include_str!("../tests/samples/sm_90.txt"), include_str!("../tests/samples/code_sm_90.txt"));
+        let samples = concat!(
+            include_str!("../tests/samples/sm_90.txt"),
+            include_str!("../tests/samples/code_sm_90.txt")
+        );
         let (mut by_pattern, mut others) = (0, 0);
         for text in samples.lines().filter_map(|line| Some(line.split_once(' ')?.1)) {
             let read = |text: &str| parse(Arch::Sm90, text, Control::default(), 0, &mut NoSymbols).ok();
@@ -143,15 +146,10 @@ mod tests {
             for (from, step) in [(0, 0), (8, 8), (254, 0), (240, 1), (3, 5)] {
                 let (rest, mut numbers) = parted(text);
                 numbers.iter_mut().zip(0..).for_each(|(it, at)| *it = from + step * at);
-                let mut at = numbers.iter();
-                let mut new = String::new();
-                for (index, letter) in rest.char_indices() {
-                    new.push(letter);
-                    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-                    let is_alone = !rest[..index].ends_with(is_word) && !rest[index + 1..].starts_with(is_word);
-                    if letter == 'R' && is_alone {
-                        new.push_str(&at.next().expect("a number").to_string());
-                    }
+                let mut parts = rest.split('#');
+                let mut new = parts.next().expect("a part").to_owned();
+                for (number, part) in numbers.iter().zip(parts) {
+                    new.push_str(&format!("{number}{part}"));
                 }
                 assert_eq!(pattern.with(&numbers, Control::default()), read(&new), "{text}: {new}");
                 by_pattern += 1;
