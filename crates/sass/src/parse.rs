@@ -131,7 +131,7 @@ pub(crate) fn without_residue(
         message: String::new(),
     };
     let mut refused = None;
-    let spelled = pairs(text[start..].as_bytes());
+    let spelled = pairs(&text.as_bytes()[start..]);
     for exact in [true, false] {
         matcher.exact = exact;
         for &at in forms {
