@@ -7,5 +7,7 @@ fn main() {
     let target = |what: &str| std::env::var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
     if target("OS") == "linux" && target("ENV") == "gnu" {
         println!("cargo::rustc-link-arg-bins=-no-pie");
+        // What unwinds is taken from GCC's archive: its library asks the processor what it can do wherever it is loaded.
+        println!("cargo::rustc-link-lib=gcc_eh");
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::relocations::Field;
 use rustc_hash::FxHashMap as HashMap;
-use sass::{Arch, Control, Instruction, ParseError, Symbols};
+use sass::{Arch, Control, Instruction, Numbers, ParseError, Pattern, Symbols};
 use std::cell::RefCell;
 use std::fmt::Write;
 
@@ -146,31 +146,42 @@ impl Residues {
     }
 }
 
-/// The words of texts without labels that have been read, for the same reason as [`Residues`].
+/// Texts without labels that have been read, for the same reason as [`Residues`]: two of three differ from one before in the numbers of registers
+/// alone, if in anything.
 #[derive(Debug, Default)]
-pub(crate) struct Words<'a>(RefCell<HashMap<(&'a str, bool), u128>>);
+pub(crate) struct Words(RefCell<Patterns>);
 
-impl<'a> Words<'a> {
+#[derive(Debug, Default)]
+struct Patterns {
+    /// By what is left of the text without these numbers, and by the yield flag.
+    known: HashMap<String, Pattern>,
+    shape: String,
+    numbers: Numbers,
+}
+
+impl Words {
     /// The word of a text; `parse` finds it if it is new.
     pub(crate) fn get<E>(
         &self,
-        isa: Isa,
-        text: &'a str,
+        text: &str,
         control: Control,
         parse: impl FnOnce() -> Result<Instruction, E>,
     ) -> Result<Instruction, E> {
-        let key = (text, control.yield_flag);
-        if let Some(&word) = self.0.borrow().get(&key) {
-            let word = word & !CONTROL | control.put(0) & CONTROL;
-            // Not every stall count is legal.
-            if let Some(instruction) = isa.decode(word) {
-                return Ok(instruction);
-            }
+        let Patterns { known, shape, numbers } = &mut *self.0.borrow_mut();
+        shape.clear();
+        numbers.clear();
+        shape.push(if control.yield_flag { 'Y' } else { '-' });
+        sass::shape(text, shape, numbers);
+        // Not every stall count is legal.
+        if let Some(found) = known.get(shape.as_str()).and_then(|it| it.with(numbers, control)) {
+            return Ok(found);
         }
         let instruction = parse()?;
         // Else it means something else elsewhere.
-        if instruction.target(0).is_none() {
-            self.0.borrow_mut().insert(key, instruction.word());
+        if instruction.target(0).is_none()
+            && let Some(pattern) = Pattern::new(instruction, numbers)
+        {
+            known.insert(shape.clone(), pattern);
         }
         Ok(instruction)
     }

@@ -99,6 +99,19 @@ fn what_the_hardware_orders_is_not_reported() {
         "[B------:R0:W2:-:S02] LDS R4, [R4] ;\n[B--2---:R-:W-:-:S04] IADD3 R4, R4, 0x1, RZ ;\n",
         // A load takes its turn behind the store.
         "[B------:R5:W-:-:S01] STG.E desc[UR4][R2.64], R4 ;\n[B------:R-:W2:-:S02] LDS R4, [R0] ;\n",
+        // An operand that was kept is taken by the second instruction behind.
+        "[B------:R-:W-:-:S01] IMAD R6, R4.reuse, R5, R8 ;\n[B------:R-:W-:-:S02] ISETP.NE.AND P1, PT, R9, RZ, PT ;\n\
+         [B------:R-:W-:-:S05] IMAD R7, R4, R10, R8 ;\n[B------:R-:W-:-:S05] MOV R4, R8 ;\n\
+         [B------:R-:W-:-:S05] IMAD R7, R4, R10, R8 ;\n",
+        // Another register of its bank has come through its place.
+        "[B------:R-:W-:-:S05] IMAD R6, R4.reuse, R5, R9 ;\n[B------:R-:W-:-:S05] IMAD R7, R8, R5, R9 ;\n\
+         [B------:R-:W-:-:S05] MOV R4, R9 ;\n[B------:R-:W-:-:S05] IMAD R7, R4, R10, R9 ;\n",
+        // Nothing is kept over a branch.
+        "[B------:R-:W-:-:S05] IMAD R6, R4.reuse, R5, R9 ;\n[B------:R-:W-:-:S05] @P0 BRA `(.L_on) ;\n.L_on:\n\
+         [B------:R-:W-:-:S05] MOV R4, R9 ;\n[B------:R-:W-:-:S05] IMAD R7, R4, R10, R9 ;\n",
+        // Whoever reads the register takes it through another place.
+        "[B------:R-:W-:-:S05] IMAD R6, R4.reuse, R5, R9 ;\n[B------:R-:W-:-:S05] MOV R4, R9 ;\n\
+         [B------:R-:W-:-:S05] IMAD R7, R10, R4, R9 ;\n",
         // The upper half of an addend is read two cycles later.
         "[B------:R-:W-:-:S03] IADD3 R5, R8, 0x1, RZ ;\n[B------:R-:W-:-:S05] IMAD.WIDE R6, R9, 0x4, R4 ;\n",
     ] {
@@ -127,6 +140,18 @@ fn what_nothing_orders_is_reported() {
         (
             "[B------:R-:W-:-:S05] FADD R4, R4.reuse, R5 ;\n",
             "R4 is kept for the next instruction, but this one writes it",
+        ),
+        // It is kept for a comparison, which takes it elsewhere: the second operand of a sum comes through the place of addends.
+        (
+            "[B------:R-:W-:-:S02] FADD R6, R4, R5.reuse ;\n[B------:R-:W-:-:S05] FSETP.LT.AND P0, PT, R4, R5, PT ;\n\
+             [B------:R-:W-:-:S05] MOV R5, R8 ;\n[B------:R-:W-:-:S05] IADD3 R7, R9, R10, R5 ;\n",
+            "R5 is taken as it was kept, but has been written since",
+        ),
+        // A register of another bank makes no room.
+        (
+            "[B------:R-:W-:-:S05] IMAD R6, R4.reuse, R5, R9 ;\n[B------:R-:W-:-:S05] IMAD R7, R9, R5, R9 ;\n\
+             [B------:R-:W-:-:S05] MOV R4, R9 ;\n[B------:R-:W-:-:S05] @P0 IMAD R7, R4, R10, R9 ;\n",
+            "R4 is taken as it was kept, but has been written since",
         ),
         // The lower half of an addend is read at once.
         (

@@ -266,7 +266,7 @@ fn special(text: &str) -> Option<Value> {
         Some((name, component)) => (name, "xyzw".find(component)? as u8),
         None => (text, 0),
     };
-    let register = SpecialRegister::ALL.into_iter().find(|register| register.text() == name)?;
+    let register = SpecialRegister::from_text(name)?;
     Some(Value::Special { register, component })
 }
 

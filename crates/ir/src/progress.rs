@@ -146,7 +146,7 @@ fn reads_of_others(
 }
 
 /// Whether an instruction reads memory in an order that others' writes are meant to be seen in, or waits.
-fn may_see_others(op: &Op) -> bool {
+pub fn may_see_others(op: &Op) -> bool {
     let effects = op.effects();
     if effects.memory.is_empty() && !effects.waits {
         return false;

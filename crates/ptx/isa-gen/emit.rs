@@ -39,7 +39,7 @@ fn variants(what: &str, texts: impl IntoIterator<Item = String>) -> Result<BTree
     Ok(by_name)
 }
 
-/// An enum with one variant a text, `ALL` and `text()`.
+/// An enum with one variant a text, `ALL`, `text()` and `from_text()`.
 fn emit_enum(out: &mut String, name: &str, doc: &str, variants: &BTreeMap<String, String>) {
     let _ = writeln!(out, "/// {doc}");
     let _ = writeln!(out, "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]");
@@ -59,7 +59,15 @@ fn emit_enum(out: &mut String, name: &str, doc: &str, variants: &BTreeMap<String
     for text in variants.values() {
         let _ = writeln!(out, "            {text:?},");
     }
-    let _ = writeln!(out, "        ];\n        TEXTS[self as usize]\n    }}\n}}\n");
+    let _ = writeln!(out, "        ];\n        TEXTS[self as usize]\n    }}\n");
+    let _ = writeln!(out, "    /// The one that the table spells so.");
+    let _ = writeln!(out, "    pub fn from_text(text: &str) -> Option<Self> {{");
+    // Bytes, as a comparison of strings asks each of the same length.
+    let _ = writeln!(out, "        Some(match text.as_bytes() {{");
+    for (variant, text) in variants {
+        let _ = writeln!(out, "            b{text:?} => Self::{variant},");
+    }
+    let _ = writeln!(out, "            _ => return None,\n        }})\n    }}\n}}\n");
 }
 
 /// `Modifier::kind`: a number for each home slot.
@@ -152,13 +160,34 @@ pub(crate) fn forms(table: &Table) -> String {
         let sem = form.sem.as_ref().map_or("None".into(), |s| format!("Some(Sem::{})", camel_case(s)));
         let _ = writeln!(out, "        sem: {sem},\n    }},");
     }
-    out.push_str("];\n\n/// The sections of the manual with their titles.\n");
+    let _ = writeln!(out, "];\n");
+    mnemonic_forms(table, &mut out);
+    out.push_str("/// The sections of the manual with their titles.\n");
     let _ = writeln!(out, "static SECTIONS: [(&str, &str); {}] = [", table.sections.len());
     for (number, title) in &table.sections {
         let _ = writeln!(out, "    ({number:?}, {title:?}),");
     }
     out.push_str("];\n");
     out
+}
+
+/// The numbers of forms, by mnemonic, and for each of them where its forms end.
+fn mnemonic_forms(table: &Table, out: &mut String) {
+    let mut by_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (number, form) in table.forms.iter().enumerate() {
+        by_name.entry(camel_case(&form.mnemonic)).or_default().push(number.to_string());
+    }
+    let forms: Vec<&str> = by_name.values().flatten().map(String::as_str).collect();
+    let mut end = 0;
+    let ends = by_name.values().map(|own| {
+        end += own.len();
+        end.to_string()
+    });
+    let ends: Vec<String> = ends.collect();
+    let _ = writeln!(out, "/// The rows of each mnemonic, one behind the other.");
+    let _ = writeln!(out, "static MNEMONIC_FORMS: [u16; {}] = [{}];", forms.len(), forms.join(", "));
+    let _ = writeln!(out, "/// For each mnemonic where its rows end in them.");
+    let _ = writeln!(out, "static MNEMONIC_ENDS: [u16; {}] = [{}];\n", ends.len(), ends.join(", "));
 }
 
 /// The form as the manual would write it: a slot with one choice by that modifier, others by their name.

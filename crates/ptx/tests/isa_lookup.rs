@@ -255,18 +255,18 @@ fn register_types() {
 
 #[test]
 fn special_registers() {
-    let tid = SpecialRegister::from_name("%tid").expect("it exists");
+    let tid = SpecialRegister::from_text("%tid").expect("it exists");
     assert_eq!((tid.ty(), tid.components(), tid.text()), (ScalarType::U32, 4, "%tid"));
-    assert_eq!(SpecialRegister::from_name("%clock64").map(SpecialRegister::ty), Some(ScalarType::U64));
+    assert_eq!(SpecialRegister::from_text("%clock64").map(SpecialRegister::ty), Some(ScalarType::U64));
     assert_eq!(
-        SpecialRegister::from_name("%cluster_ctarank").map(|r| r.gate().ptx),
+        SpecialRegister::from_text("%cluster_ctarank").map(|r| r.gate().ptx),
         Some(Version { major: 7, minor: 8 })
     );
     for name in ["%envreg0", "%envreg31", "%pm7", "%pm3_64", "%reserved_smem_offset_1"] {
-        assert!(SpecialRegister::from_name(name).is_some(), "{name}");
+        assert!(SpecialRegister::from_text(name).is_some(), "{name}");
     }
     for name in ["%envreg32", "%pm8", "tid", "%tid.x", ""] {
-        assert!(SpecialRegister::from_name(name).is_none(), "{name}");
+        assert!(SpecialRegister::from_text(name).is_none(), "{name}");
     }
 }
 

@@ -242,6 +242,8 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &
     let base = *labels;
     let issues = schedule::issues(level, &kernel.code, &kernel.allocation);
     let in_use = out.text.as_ref().map(|_| allocate::in_use(&kernel.code));
+    // A text shows at the operands which are kept; the assembler takes it from the control code.
+    let shown = if out.text.is_some() { u8::MAX } else { 0 };
     let mut made = Vec::new();
     let mut frames = kernel.frames.iter();
     let mut frame = frames.next().copied().unwrap_or(0);
@@ -262,9 +264,10 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &
             out.label(format!(".CUASM_OFFSET_LABEL.{name}.EIATTR_SYSCALL_OFFSETS.#"));
         }
         let pause = issue.pause.map(|control| (control, "NOP".to_owned()));
-        for (control, text) in [(issue.control, instruction(one, issue.control.reuse, kernel, (base, frame)))]
-            .into_iter()
-            .chain(pause)
+        for (control, text) in
+            [(issue.control, instruction(one, issue.control.reuse & shown, kernel, (base, frame)))]
+                .into_iter()
+                .chain(pause)
         {
             made.push(Made {
                 text: if out.text.is_some() { format!("{control} {text} ;") } else { String::new() },

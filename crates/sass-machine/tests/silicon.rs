@@ -35,13 +35,12 @@ const OTHERWISE: [(&str, &str); 17] = [
 
 /// Hazards that are not named: the upper half of a product, who writes last, what is read late by an instruction that no scoreboard
 /// guards, and scoreboards that are waited for too soon, or that nobody holds.
-const UNNAMED: [&str; 9] = [
+const UNNAMED: [&str; 8] = [
     "wide/high",
     "fixed-with-scoreboard/",
     "soon-minus/",
     "overwritten/",
     "predicate-of-store",
-    "reuse/",
     "twice/",
     "none/LDC",
     "stall/",

@@ -11,17 +11,21 @@ pub struct Bits {
     runs: [(u8, u8); RUNS],
     count: u8,
     width: u8,
+    /// All of them, over the word.
+    mask: u128,
 }
 
 impl Bits {
     /// The runs, lowest first: first bit and how many. For tables that are compiled in, which come from a table that was read.
     #[must_use]
     pub const fn of_runs(runs: &[(u8, u8)]) -> Bits {
-        let mut bits = Bits { runs: [(0, 0); RUNS], count: runs.len() as u8, width: 0 };
+        let mut bits = Bits { runs: [(0, 0); RUNS], count: runs.len() as u8, width: 0, mask: 0 };
         let mut at = 0;
         while at < runs.len() {
+            let (low, len) = runs[at];
+            bits.mask |= ones(len as u32) << low;
             bits.runs[at] = runs[at];
-            bits.width += runs[at].1;
+            bits.width += len;
             at += 1;
         }
         bits
@@ -48,6 +52,7 @@ impl Bits {
         {
             return None;
         }
+        self.mask |= if len == 0 { 0 } else { ones(len.into()) << low };
         self.runs[usize::from(self.count)] = (low, len);
         self.count += 1;
         self.width += len;
@@ -85,7 +90,7 @@ impl Bits {
     /// The bits as a mask over the word.
     #[inline]
     pub fn mask(&self) -> u128 {
-        self.runs().iter().fold(0, |mask, &(low, len)| mask | ones(u32::from(len)) << low)
+        self.mask
     }
 
     /// The field's value in the word.
@@ -133,7 +138,7 @@ impl Bits {
     }
 }
 
-fn ones(len: u32) -> u128 {
+const fn ones(len: u32) -> u128 {
     if len >= 128 { u128::MAX } else { (1 << len) - 1 }
 }
 

@@ -82,10 +82,11 @@ fn range(range: Range) -> String {
 
 fn form(form: &Form) -> String {
     format!(
-        "Form{{mask:{:#x},value:{:#x},rest:{:#x},template:{},partial:{},operands:{},flow:Flow::{:?},remark:{:?}}}",
+        "Form{{mask:{:#x},value:{:#x},rest:{:#x},pairs:{:#x},template:{},partial:{},operands:{},flow:Flow::{:?},remark:{:?}}}",
         form.mask,
         form.value,
         form.rest,
+        form.pairs,
         range(form.template),
         range(form.partial),
         range(form.operands),

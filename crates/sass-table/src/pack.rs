@@ -8,7 +8,7 @@ use crate::resolve::{self, Found, Values};
 use crate::roles::{Flow, Roles};
 use crate::source::{self, BadLine, Source};
 use crate::table::{
-    Form, ILLEGAL, Listed, Memory, Mnemonics, Piece, Range, Set, Strings, Table, Vocabulary, opcode,
+    Form, ILLEGAL, Listed, Memory, Mnemonics, Piece, Range, Set, Strings, Table, Vocabulary, opcode, pairs,
 };
 use crate::tree::Growing;
 
@@ -211,9 +211,14 @@ impl<'s> Packed<'s> {
     fn form(&mut self, source: &'s Source, form: &'s source::Form) -> Result<Form, String> {
         let mut template = Vec::new();
         let mut partial = Vec::new();
+        let mut spelled = 0;
         for piece in &form.pieces {
             let number = self.piece(source, piece)?;
             template.push(number);
+            // Blanks may be left out.
+            if let source::Piece::Text(text) = piece {
+                spelled |= text.split(' ').fold(0, |all, word| all | pairs(word.as_bytes()));
+            }
             if let &source::Piece::Set(source::Listed { set, .. }) = piece
                 && source.sets[set as usize].strings.iter().any(Option::is_none)
             {
@@ -225,6 +230,7 @@ impl<'s> Packed<'s> {
             mask: form.mask,
             value: form.value,
             rest: form.rest,
+            pairs: spelled,
             template: self.templates.range(template),
             partial: self.partial.range(partial),
             operands: Range::default(),

@@ -19,7 +19,7 @@ impl Table<'_> {
             match piece {
                 Piece::Text(text) => out.push_str(vocabulary.strings.of(*text)),
                 Piece::Set(field) => {
-                    if let Some(text) = vocabulary.text_of(*field, word) {
+                    if let Some(text) = vocabulary.text_of(field, word) {
                         out.push_str(text);
                     }
                 }
@@ -50,7 +50,7 @@ impl Table<'_> {
         for piece in self.pieces(&self.forms[form as usize]) {
             let text = match piece {
                 Piece::Text(text) => Some(self.vocabulary.strings.of(*text)),
-                Piece::Set(field) => self.vocabulary.text_of(*field, word),
+                Piece::Set(field) => self.vocabulary.text_of(field, word),
                 Piece::Hex { .. } | Piece::Relative { .. } | Piece::Float { .. } | Piece::Memory(_) => break,
             };
             out.push_str(text.unwrap_or_default());
@@ -93,7 +93,7 @@ impl Memory {
     /// Appends what stands between the brackets.
     pub fn print(&self, vocabulary: &Vocabulary<'_>, word: u128, out: &mut String) {
         let start = out.len();
-        let name = |field: Option<Listed>| vocabulary.text_of(field?, word);
+        let name = |field: Option<Listed>| vocabulary.text_of(&field?, word);
         let suffix = name(self.suffix).unwrap_or("");
         let drops = |name: &str| suffix.is_empty() && self.left_out().contains(&name);
         let register = name(self.register).filter(|it| !drops(it));

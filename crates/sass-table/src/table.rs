@@ -52,6 +52,8 @@ pub struct Form {
     pub value: u128,
     /// Bits that an assembler sets where the text does not say.
     pub rest: u128,
+    /// The [`pairs`] of what all its words spell.
+    pub pairs: u128,
     /// Its pieces, of [`Vocabulary::templates`].
     pub template: Range,
     /// The fields of which some codes are illegal, of [`Vocabulary::partial`].
@@ -62,6 +64,12 @@ pub struct Form {
     pub flow: Flow,
     /// What the table says of its own gaps, if anything: the number of a string.
     pub remark: Option<u16>,
+}
+
+/// A set of the pairs of letters that stand side by side in a text: a bit for each, which others may share. What a text has not all
+/// pairs of does not stand in it.
+pub fn pairs(text: &[u8]) -> u128 {
+    text.windows(2).fold(0, |all, pair| all | 1 << ((pair[0].wrapping_mul(5) ^ pair[1]) & 127))
 }
 
 /// Strings by number, end to end in one. An array of references would be written anew at each start of a program that lies anywhere.
@@ -209,7 +217,7 @@ pub const OPCODE_MASK: u128 = 0xfff | 1 << 91;
 impl<'a> Vocabulary<'a> {
     /// What a field prints in a word; `None` if no legal instruction has the code.
     #[inline]
-    pub fn text_of(&self, field: Listed, word: u128) -> Option<&'a str> {
+    pub fn text_of(&self, field: &Listed, word: u128) -> Option<&'a str> {
         let first = self.sets[usize::from(field.set)].first as usize;
         self.string(self.codes[first + field.bits.get(word) as usize])
     }
@@ -267,7 +275,7 @@ impl<'a> Table<'a> {
         let at = forms.iter().position(|form| word & form.mask == form.value)?;
         let Vocabulary { partial, pieces, .. } = self.vocabulary;
         let legal = |&piece: &u16| match pieces[usize::from(piece)] {
-            Piece::Set(field) => self.vocabulary.text_of(field, word).is_some(),
+            Piece::Set(field) => self.vocabulary.text_of(&field, word).is_some(),
             _ => true,
         };
         forms[at].partial.of(partial).iter().all(legal).then_some(first + at as u32)

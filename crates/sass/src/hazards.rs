@@ -12,11 +12,12 @@
 //!   the operands of the store before it.
 //! - Who waits for a result need not wait for the operands of the same instruction.
 //! - Of two instructions with opposite guards a thread carries out one.
+//! - An operand that is kept need not be taken by the next instruction; and who takes it may have a guard.
 
 use crate::effects::{Effects, Register, Registers};
 use crate::latency::{Class, Consumer, Facts, Latencies};
-use crate::pending::{Access, Guard, Pending};
-pub use crate::pending::{BOARDS, State};
+use crate::pending::{Access, Guard, Kept, Pending};
+pub use crate::pending::{BANKS, BOARDS, State};
 use crate::{Control, Flow, Instruction, Name, Operand};
 use rustc_hash::FxHashMap as HashMap;
 use smallvec::SmallVec;
@@ -194,6 +195,7 @@ impl Issue {
         state.wait(self.waits.iter().map(|&(board, _)| board));
         self.reads(state, latencies, report);
         self.writes(state, report);
+        self.takes_kept(state, report);
         for register in self.kept.iter().filter(|&register| self.effects.writes.contains(register)) {
             let message = format!("{register} is kept for the next instruction, but this one writes it");
             report(Hazard { offset: self.access.offset, on: self.access.offset, message });
@@ -265,6 +267,32 @@ impl Issue {
                     });
                 }
             }
+        }
+    }
+
+    /// What was kept is taken by who reads the same register through the same place, and goes for another one of its bank. What the next instruction does not
+    /// take stays for a later one: on purpose, or because it comes through another place there, and then the register may have been written by then.
+    fn takes_kept(&self, state: &mut State, report: &mut impl FnMut(Hazard)) {
+        for kept in &mut state.kept {
+            let register = Register::Vector(kept.register);
+            let is_taken = self.slots.iter().any(|it| it.0 == kept.place && it.1 == register);
+            if kept.is_old && is_taken {
+                self.say(kept.by, report, || {
+                    format!("{register} is taken as it was kept, but has been written since")
+                });
+            }
+            kept.is_old |= self.effects.writes.contains(register);
+        }
+        for &(place, register, keeps) in &self.slots {
+            let Register::Vector(number) = register else { continue };
+            state.kept.retain(|kept| !kept.makes_room(place, number));
+            if keeps {
+                let by = self.access;
+                state.kept.push(Kept { place, register: number, by, is_old: false });
+            }
+        }
+        if self.turns {
+            state.kept.clear();
         }
     }
 

@@ -110,7 +110,7 @@ impl Latencies {
         let mut table = Self::default();
         for (index, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or("");
-            table.line(line.split_whitespace()).ok_or(index + 1)?;
+            table.line(line.split_ascii_whitespace()).ok_or(index + 1)?;
         }
         Ok(table)
     }

@@ -21,6 +21,7 @@ mod isa;
 pub mod latency;
 mod operand;
 mod parse;
+mod pattern;
 mod pending;
 
 pub use arch::{Arch, UnknownArch};
@@ -28,3 +29,4 @@ pub use control::{BadControl, Control};
 pub use instruction::{Instruction, decode};
 pub use operand::{Access, Flow, Guard, Name, Operand, SLOTS};
 pub use parse::{Field, NoSymbols, ParseError, RESIDUE, Symbols, parse};
+pub use pattern::{Numbers, Pattern, shape};

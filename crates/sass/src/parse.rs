@@ -13,7 +13,7 @@ use crate::arch::Arch;
 use crate::control::{self, Control, SCOREBOARDS, Scoreboards};
 use crate::instruction::{Instruction, decode};
 use sass_table::Bits;
-use sass_table::table::{Form, Listed, Memory, Piece, Table};
+use sass_table::table::{Form, Listed, Memory, Piece, Table, pairs};
 use smallvec::{SmallVec, smallvec};
 
 /// What precedes, in exact text, the bits that the text alone does not give.
@@ -131,12 +131,14 @@ pub(crate) fn without_residue(
         message: String::new(),
     };
     let mut refused = None;
+    let spelled = pairs(&text.as_bytes()[start..]);
     for exact in [true, false] {
         matcher.exact = exact;
         for &at in forms {
             let at = u32::from(at);
             let form = &table.forms[at as usize];
-            if exact && !Rest::of(table, form).stands_in(&text.as_bytes()[start..]) {
+            let may_be = form.pairs & !spelled == 0;
+            if exact && !(may_be && Rest::of(table, form).stands_in(&text.as_bytes()[start..])) {
                 continue;
             }
             matcher.rest = form.rest;
@@ -296,59 +298,57 @@ impl Matcher<'_> {
         }
     }
 
-    fn pieces(&mut self, pieces: Rest<'_>, at: usize, word: u128, known: u128) -> Option<State> {
-        self.reached(at);
-        let Some((piece, rest)) = pieces.split() else {
-            return self.text[at..].trim_start().is_empty().then_some((word, known));
-        };
-        match piece {
-            Piece::Text(expected) => {
-                let at = self.skip(self.table.vocabulary.strings.of(*expected), at)?;
-                self.pieces(rest, at, word, known)
-            }
-            Piece::Set(field) => {
-                for (end, code) in self.matches(*field, at, (word, known), Some(rest)) {
-                    let (with, settled) = settle(&field.bits, code, (word, known))?;
-                    if let Some(found) = self.pieces(rest, end, with, settled) {
-                        return Some(found);
+    fn pieces(
+        &mut self,
+        mut pieces: Rest<'_>,
+        mut at: usize,
+        mut word: u128,
+        mut known: u128,
+    ) -> Option<State> {
+        loop {
+            self.reached(at);
+            let Some((piece, rest)) = pieces.split() else {
+                return self.text[at..].trim_start().is_empty().then_some((word, known));
+            };
+            pieces = rest;
+            match piece {
+                Piece::Text(expected) => at = self.skip(self.table.vocabulary.strings.of(*expected), at)?,
+                Piece::Set(field) => {
+                    let matches = self.matches(field, at, (word, known), Some(rest));
+                    let (&(end, code), longer) = matches.split_last()?;
+                    for &(end, code) in longer {
+                        let (with, settled) = settle(&field.bits, code, (word, known))?;
+                        if let Some(found) = self.pieces(rest, end, with, settled) {
+                            return Some(found);
+                        }
                     }
+                    (word, known) = settle(&field.bits, code, (word, known))?;
+                    at = end;
                 }
-                None
+                Piece::Hex { bits, shift, signed } => {
+                    let (value, end) = self.integer(at, Field::Immediate(bits.width()), bits.mask())?;
+                    let value = self.fit(value, bits.width(), *shift, *signed, at)?;
+                    (word, known) = settle(bits, value, (word, known))?;
+                    at = end;
+                }
+                Piece::Relative { bits, shift } => {
+                    let (value, end) = self.integer(at, Field::Target, bits.mask())?;
+                    let offset = (value as u64).wrapping_sub(self.address.wrapping_add(16)) as i64;
+                    let value = self.fit(i128::from(offset), bits.width(), *shift, true, at)?;
+                    (word, known) = settle(bits, value, (word, known))?;
+                    at = end;
+                }
+                Piece::Float { bits, format } => {
+                    let len = float(&self.text[at..]);
+                    let value = format.parse(&self.text[at..at + len])?;
+                    (word, known) = settle(bits, value, (word, known))?;
+                    let blanks = self.text[at + len..].len() - self.text[at + len..].trim_start().len();
+                    at += len + blanks;
+                }
+                Piece::Memory(number) => {
+                    return self.memory(self.table.memory(*number), rest, at, (word, known));
+                }
             }
-            Piece::Hex { bits, shift, signed } => {
-                let (value, end) = self.integer(at, Field::Immediate(bits.width()), bits.mask())?;
-                let value = self.fit(value, bits.width(), *shift, *signed, at)?;
-                let (word, known) = settle(bits, value, (word, known))?;
-                self.pieces(rest, end, word, known)
-            }
-            Piece::Relative { bits, shift } => {
-                let (value, end) = self.integer(at, Field::Target, bits.mask())?;
-                let offset = (value as u64).wrapping_sub(self.address.wrapping_add(16)) as i64;
-                let value = self.fit(i128::from(offset), bits.width(), *shift, true, at)?;
-                let (word, known) = settle(bits, value, (word, known))?;
-                self.pieces(rest, end, word, known)
-            }
-            Piece::Float { bits, format } => {
-                let len = self.text[at..].find([',', ' ', '.', ';']).map_or(self.text.len() - at, |len| {
-                    let number = &self.text[at..];
-                    if number.as_bytes()[len] != b'.' {
-                        return len;
-                    }
-                    let digits = number[len + 1..].bytes().take_while(u8::is_ascii_digit).count();
-                    let mut end = len + 1 + digits;
-                    if digits > 0 && number[end..].starts_with(['e', 'E']) {
-                        end += 1;
-                        end += usize::from(number[end..].starts_with(['+', '-']));
-                        end += number[end..].bytes().take_while(u8::is_ascii_digit).count();
-                    }
-                    if digits > 0 { end } else { len }
-                });
-                let value = format.parse(&self.text[at..at + len])?;
-                let (word, known) = settle(bits, value, (word, known))?;
-                let blanks = self.text[at + len..].len() - self.text[at + len..].trim_start().len();
-                self.pieces(rest, at + len + blanks, word, known)
-            }
-            Piece::Memory(number) => self.memory(self.table.memory(*number), rest, at, (word, known)),
         }
     }
 
@@ -416,12 +416,12 @@ impl Matcher<'_> {
         let Some(register) = memory.register else {
             return self.uniform(memory, rest, at, state, false, false);
         };
-        for (end, code) in self.matches(register, at, state, None) {
+        for (end, code) in self.matches(&register, at, state, None) {
             let state = settle(&register.bits, code, state)?;
             let suffixes = match memory.suffix {
                 None => smallvec![(end, None)],
                 Some(it) => {
-                    let matches = self.matches(it, end, state, None).into_iter();
+                    let matches = self.matches(&it, end, state, None).into_iter();
                     matches.map(|(end, code)| (end, Some(code))).collect::<SmallVec<[_; 4]>>()
                 }
             };
@@ -458,7 +458,7 @@ impl Matcher<'_> {
     ) -> Option<State> {
         let Some(uniform) = memory.uniform else { return self.offset(memory, rest, at, state, joined, wrap) };
         let start = if joined { self.skip("+", at)? } else { at };
-        self.matches(uniform, start, state, None).into_iter().find_map(|(end, code)| {
+        self.matches(&uniform, start, state, None).into_iter().find_map(|(end, code)| {
             let state = settle(&uniform.bits, code, state)?;
             self.offset(memory, rest, end, state, true, wrap)
         })
@@ -487,17 +487,32 @@ impl Matcher<'_> {
 
     /// The codes of the set whose strings stand here and that settled bits allow: where they end, longest first. Of those with
     /// the same string one is enough for each value of the bits that later pieces show too.
-    fn matches(&self, field: Listed, at: usize, state: State, later: Option<Rest<'_>>) -> Matches {
-        let Listed { set, bits } = field;
+    fn matches(&self, field: &Listed, at: usize, state: State, later: Option<Rest<'_>>) -> Matches {
+        let bits = &field.bits;
+        let text = &self.text.as_bytes()[at..];
         let mut matches = Matches::new();
-        let preferred = bits.get(self.rest);
-        let rank = |code: u64| ((code ^ preferred).count_ones(), code);
+        let preferred = LazyCell::new(|| bits.get(self.rest));
+        let rank = |code: u64| ((code ^ *preferred).count_ones(), code);
         if self.exact {
             // In terms of codes: which bits are settled, to what, and which bits later pieces show.
             let (known, fixed) = (bits.get(state.1), bits.get(state.0));
+            if known.count_ones() == bits.width() {
+                let string = self.table.vocabulary.text_of(field, state.0);
+                let found = string.filter(|string| text.starts_with(string.as_bytes()));
+                matches.extend(found.map(|string| (at + string.len(), fixed)));
+                return matches;
+            }
             let open = LazyCell::new(|| bits.get(later.map_or(u128::MAX, Rest::mask)));
-            self.table.vocabulary.prefixes(set, &self.text.as_bytes()[at..], |length, codes| {
+            self.table.vocabulary.prefixes(field.set, text, |length, codes| {
                 let end = at + length;
+                // Where nothing else depends on it, no code comes before the one that has all bits that are preferred.
+                if codes.len() > 1 && *open & !known == 0 {
+                    let best = fixed & known | *preferred & !known;
+                    if u16::try_from(best).is_ok_and(|best| codes.binary_search(&best).is_ok()) {
+                        matches.push((end, best));
+                        return;
+                    }
+                }
                 let first = matches.len();
                 for code in codes.iter().map(|&code| u64::from(code)) {
                     if (code ^ fixed) & known != 0 {
@@ -512,23 +527,43 @@ impl Matcher<'_> {
                 }
             });
         } else {
-            for (code, string) in (0..).zip(self.table.vocabulary.strings_of(set)) {
+            for (code, string) in (0..).zip(self.table.vocabulary.strings_of(field.set)) {
                 if let Some(string) = string
                     && let Some(end) = self.skip(string, at)
-                    && settle(&bits, code, state).is_some()
+                    && settle(bits, code, state).is_some()
                 {
                     matches.push((end, code));
                 }
             }
         }
-        // Shortest first, and seldom two of one length: turned round they are nearly always in order.
-        matches.reverse();
-        let order = |&(end, code): &(usize, u64)| (std::cmp::Reverse(end), rank(code));
-        if matches.windows(2).any(|pair| pair[0].0 <= pair[1].0) {
-            matches.sort_by_key(order);
+        if matches.len() > 1 {
+            // Shortest first, and seldom two of one length: turned round they are nearly always in order.
+            matches.reverse();
+            if matches.windows(2).any(|pair| pair[0].0 <= pair[1].0) {
+                matches.sort_by_key(|&(end, code)| (std::cmp::Reverse(end), rank(code)));
+            }
         }
         matches
     }
+}
+
+/// How long the floating-point number is that a text begins with.
+fn float(text: &str) -> usize {
+    let len = text.find([',', ' ', '.', ';']).unwrap_or(text.len());
+    if text.as_bytes().get(len) != Some(&b'.') {
+        return len;
+    }
+    let digits = text[len + 1..].bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 {
+        return len;
+    }
+    let mut end = len + 1 + digits;
+    if text[end..].starts_with(['e', 'E']) {
+        end += 1;
+        end += usize::from(text[end..].starts_with(['+', '-']));
+        end += text[end..].bytes().take_while(u8::is_ascii_digit).count();
+    }
+    end
 }
 
 /// A number with its sign in front of the prefix.

@@ -143,6 +143,28 @@ impl<T: Copy + PartialEq> Known<T> {
 
 type Accesses = Known<Access>;
 
+/// Banks of registers: each place for kept operands has room for one of each.
+pub const BANKS: u8 = 4;
+
+/// An operand that was kept in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub(crate) place: usize,
+    /// The number of the register.
+    pub(crate) register: u8,
+    /// The instruction that has kept it.
+    pub(crate) by: Access,
+    /// The register has been written since.
+    pub(crate) is_old: bool,
+}
+
+impl Kept {
+    /// Whether a register that comes through a place takes the room of this one.
+    pub(crate) fn makes_room(self, place: usize, register: u8) -> bool {
+        self.place == place && self.register % BANKS == register % BANKS
+    }
+}
+
 /// What is under way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
@@ -154,6 +176,8 @@ pub struct State {
     /// Results of variable latency that no scoreboard guards so far. The next scoreboard that an instruction of the same unit
     /// sets does.
     pub(crate) unguarded: Accesses,
+    /// Operands that were kept and not taken so far.
+    pub(crate) kept: Vec<Kept>,
 }
 
 impl State {
@@ -169,6 +193,12 @@ impl State {
         let others = other.writes.iter().chain(&other.reads).chain([&other.unguarded]);
         for (own, others) in own.zip(others) {
             changed |= own.merge(others, Access::join);
+        }
+        for &kept in &other.kept {
+            if !self.kept.contains(&kept) {
+                self.kept.push(kept);
+                changed = true;
+            }
         }
         changed
     }
@@ -201,7 +231,8 @@ impl State {
         let sets = self.writes.iter_mut().chain(&mut self.reads).chain([&mut self.unguarded]);
         let accesses = sets.flat_map(Known::values_mut);
         let pending = self.results.values_mut().map(|pending| &mut pending.access);
-        for access in accesses.chain(pending) {
+        let kept = self.kept.iter_mut().map(|kept| &mut kept.by);
+        for access in accesses.chain(pending).chain(kept) {
             access.guard = access.guard.filter(|guard| guard.register != predicate);
         }
     }

@@ -9,12 +9,14 @@
 //! | [`options`] | ptxas' command line |
 //! | [`messages`] | its words |
 //! | [`explain`] | the page that shows what became of what |
+//! | [`output`] | how a file gets its bytes |
 //! | [`resources`] | what it says of kernels |
 //! | [`verify`] | whether machine code does what the PTX does |
 
 mod explain;
 mod messages;
 mod options;
+mod output;
 mod resources;
 mod verify;
 
@@ -140,7 +142,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<Exit, Failure> {
     let bytes = bytes.map_err(|fatal| refused(fatal, Exit::Findings))?;
     let output = options.output.clone().unwrap_or_else(|| PathBuf::from(OUTPUT));
     let unwritten = |_| Fatal::new(format!("Could not open output file '{}'", output.display()));
-    std::fs::write(&output, bytes).map_err(|error| refused(unwritten(error), Exit::Usage))?;
+    output::write(&output, &bytes).map_err(|error| refused(unwritten(error), Exit::Usage))?;
     // Of machine code its own registers have been told.
     if options.verbose && !options.sass {
         for module in modules {

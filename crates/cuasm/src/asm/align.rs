@@ -9,12 +9,17 @@ use sass::{Instruction, Name, Operand};
 const REGISTER: u32 = 4;
 
 /// What is wrong with an instruction: the byte of its text, and why.
-pub(super) fn misaligned(instruction: &Instruction, text: &str, at: u64) -> Option<(usize, String)> {
+pub(super) fn misaligned(
+    instruction: &Instruction,
+    operands: &[Operand],
+    text: &str,
+    at: u64,
+) -> Option<(usize, String)> {
     if instruction.target(at).is_some_and(|target| !target.is_multiple_of(16)) {
         let place = text.rfind("0x").unwrap_or(0);
         return Some((place, "no instruction stands at this address: it is no multiple of 16".to_owned()));
     }
-    instruction.operands().find_map(|operand| {
+    operands.iter().find_map(|&operand| {
         let (number, unit, what) = match operand.name {
             // The pair of an address is aligned, whatever instruction has it.
             _ if !(operand.aligned || operand.bracketed && operand.count == 2) => return None,
@@ -90,7 +95,8 @@ mod tests {
             ("FADD R3, R3, c[0x0][0x214]", None),
         ] {
             let instruction = isa.parse(text, Control::default(), 0, &mut NoSymbols).expect(text);
-            let found = misaligned(&instruction, text, 0).map(|(at, _)| at);
+            let operands: Vec<Operand> = instruction.operands().collect();
+            let found = misaligned(&instruction, &operands, text, 0).map(|(at, _)| at);
             assert_eq!(found, wrong.and_then(|wrong| text.find(wrong)), "{text}");
         }
     }

@@ -45,9 +45,9 @@ pub(super) fn emit(draft: &Draft, places: &Offsets, findings: &mut Findings) -> 
     emitted
 }
 
-fn section<'a>(
-    names: &Names<'a>,
-    words: &Words<'a>,
+fn section(
+    names: &Names<'_>,
+    words: &Words,
     number: usize,
     addends: bool,
     findings: &mut Findings,
@@ -88,8 +88,8 @@ fn section<'a>(
             Body::Instruction(instruction) => {
                 let place = encode::Location { section: number, at, span: item.span };
                 let encoded = encode::encode(names, words, instruction, place, findings);
-                match encoded.instruction {
-                    Some(found) => counts.add(&found),
+                match encoded.operands {
+                    Some(operands) => counts.add(operands),
                     None => counts.unknown |= instruction.raw.is_some(),
                 }
                 out.bytes.extend(encoded.word.to_le_bytes());

@@ -22,17 +22,17 @@ pub(super) struct Location {
 #[derive(Debug, Default)]
 pub(super) struct Encoded {
     pub(super) word: u128,
-    /// What the word is, if it is known.
-    pub(super) instruction: Option<sass::Instruction>,
+    /// The operands of the word, if it is known.
+    pub(super) operands: Option<Vec<sass::Operand>>,
     /// Relocations of it.
     pub(super) relocations: Vec<Relocation>,
 }
 
 /// An instruction's word, and the relocations of it.
-pub(super) fn encode<'a>(
-    names: &Names<'a>,
-    words: &Words<'a>,
-    instruction: &'a Instruction,
+pub(super) fn encode(
+    names: &Names<'_>,
+    words: &Words,
+    instruction: &Instruction,
     place: Location,
     findings: &mut Findings,
 ) -> Encoded {
@@ -49,7 +49,8 @@ pub(super) fn encode<'a>(
     if let Some(word) = instruction.raw {
         let word = word | control;
         let instruction = names.draft.isa.and_then(|isa| isa.decode(word));
-        return Encoded { word, instruction, relocations: Vec::new() };
+        let operands = instruction.map(|found| found.operands().collect());
+        return Encoded { word, operands, relocations: Vec::new() };
     }
     let Some(isa) = names.draft.isa else {
         let message = format!("the instructions of sm_{} are not known", names.draft.sm);
@@ -63,16 +64,22 @@ pub(super) fn encode<'a>(
     let plain = instruction.holes.is_empty();
     let mut values = Values { names, instruction, place, relocations: Vec::new(), failed: false, findings };
     let mut parse = || isa.parse(text, code, place.at, &mut values);
-    match if plain { words.get(isa, text, code, parse) } else { parse() } {
+    match if plain { words.get(text, code, parse) } else { parse() } {
         Ok(found) => {
+            let Some(found) = keeping(isa, found, code.reuse) else {
+                let message = "no operand of this instruction is kept there";
+                findings.error(codes::CONTROL, instruction.control_span, message);
+                return Encoded::default();
+            };
             let relocations = values.relocations;
-            if let Some((start, message)) = super::align::misaligned(&found, text, place.at) {
+            let operands: Vec<_> = found.operands().collect();
+            if let Some((start, message)) = super::align::misaligned(&found, &operands, text, place.at) {
                 let end = start + text[start..].find([',', ' ']).unwrap_or(text.len() - start);
                 let base = instruction.span.start;
                 let span = Span::new(base + start as u32, base + end as u32);
                 findings.error(codes::OPERAND, span, message);
             }
-            Encoded { word: found.word(), instruction: Some(found), relocations }
+            Encoded { word: found.word(), operands: Some(operands), relocations }
         }
         Err(error) => {
             let short = Control { stall: 1, ..code };
@@ -97,6 +104,15 @@ pub(super) fn encode<'a>(
             Encoded { relocations, ..Encoded::default() }
         }
     }
+}
+
+/// An instruction with more operands kept.
+fn keeping(isa: isa::Isa, instruction: sass::Instruction, reuse: u8) -> Option<sass::Instruction> {
+    if reuse == 0 {
+        return Some(instruction);
+    }
+    let reuse = instruction.control().reuse | reuse;
+    isa.decode(Control { reuse, ..instruction.control() }.put(instruction.word()))
 }
 
 /// What labels and relocations in an instruction stand for.

@@ -57,7 +57,7 @@ impl Program {
         self.lines.push(Line { statement: Statement::Label(name), span: Span::new(start, start) });
     }
 
-    /// Adds an instruction: from its guard on, without the semicolon.
+    /// Adds an instruction: from its guard on, without the semicolon. Operands are kept where the text or the control code says so.
     pub fn instruction(&mut self, control: Control, text: String) {
         let start = self.begin(&text);
         self.lines.extend(syntax::instruction(control, text, start as usize, &mut self.findings));

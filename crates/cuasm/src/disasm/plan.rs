@@ -194,7 +194,7 @@ impl<'a> Plan<'a> {
         *self.counted[code].get_or_init(|| {
             let mut counts = Counts::default();
             for (_, word) in isa::words(self.elf.sections[code].data()) {
-                counts.add(&self.isa?.decode(word)?);
+                counts.add(self.isa?.decode(word)?.operands());
             }
             Some(counts)
         })

@@ -18,6 +18,14 @@ impl FormId {
     pub fn all() -> impl Iterator<Item = Self> {
         (0..FORMS.len()).map(|i| Self(i as u16))
     }
+
+    /// The rows of a mnemonic, in their order.
+    pub fn of(mnemonic: Mnemonic) -> impl Iterator<Item = Self> {
+        let number = mnemonic as usize;
+        let start = number.checked_sub(1).map_or(0, |before| MNEMONIC_ENDS[before]);
+        let own = &MNEMONIC_FORMS[start.into()..MNEMONIC_ENDS[number].into()];
+        own.iter().map(|&form| Self(form))
+    }
 }
 
 /// One form of an instruction: one line of syntax of the manual.

@@ -63,7 +63,7 @@ pub enum OpcodeErrorKind {
 /// If it is none: which part of it is wrong, and what would have been right.
 pub fn lookup(text: &str) -> Result<Vec<Opcode>, OpcodeError> {
     let (mnemonic, tokens) = split(text)?;
-    let forms = FormId::all().filter(|id| id.data().mnemonic == mnemonic);
+    let forms = FormId::of(mnemonic);
     let mut found = Vec::new();
     let mut failures = Vec::new();
     for form in forms {
@@ -93,7 +93,7 @@ pub struct Continuation {
 pub fn continuations(text: &str) -> Vec<Continuation> {
     let Ok((mnemonic, mut tokens)) = split(text) else { return Vec::new() };
     let mut found: Vec<Continuation> = Vec::new();
-    for form in FormId::all().filter(|id| id.data().mnemonic == mnemonic) {
+    for form in FormId::of(mnemonic) {
         let data = form.data();
         for choice in data.slots.iter().flat_map(|slot| slot.choices) {
             if found.iter().any(|known| known.modifier == choice.modifier) {
@@ -143,7 +143,7 @@ struct Token {
 fn split(text: &str) -> Result<(Mnemonic, Vec<Token>), OpcodeError> {
     let mut parts = text.split('.');
     let name = parts.next().unwrap_or_default();
-    let mnemonic = Mnemonic::ALL.into_iter().find(|m| m.text() == name).ok_or_else(|| {
+    let mnemonic = Mnemonic::from_text(name).ok_or_else(|| {
         let similar = nearest(name, Mnemonic::ALL.into_iter(), Mnemonic::text);
         OpcodeError { kind: OpcodeErrorKind::UnknownInstruction { similar }, span: 0..name.len() }
     })?;
@@ -152,7 +152,7 @@ fn split(text: &str) -> Result<(Mnemonic, Vec<Token>), OpcodeError> {
     for part in parts {
         let span = start..start + 1 + part.len();
         start = span.end;
-        let modifier = Modifier::ALL.into_iter().find(|m| m.text()[1..] == *part).ok_or_else(|| {
+        let modifier = Modifier::from_text(&text[span.clone()]).ok_or_else(|| {
             let of_mnemonic = FORMS.iter().filter(|form| form.mnemonic == mnemonic);
             let choices = of_mnemonic.flat_map(|form| form.slots).flat_map(|slot| slot.choices);
             let similar = nearest(part, choices.map(|c| c.modifier), |m| &m.text()[1..]);
@@ -388,6 +388,17 @@ fn list(modifiers: &[Modifier]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mnemonic_has_its_rows() {
+        let all = Mnemonic::ALL.into_iter().flat_map(|mnemonic| {
+            assert_eq!(Mnemonic::from_text(mnemonic.text()), Some(mnemonic));
+            FormId::of(mnemonic).inspect(move |form| assert_eq!(form.data().mnemonic, mnemonic))
+        });
+        let mut all: Vec<FormId> = all.collect();
+        all.sort_unstable();
+        assert_eq!(all, FormId::all().collect::<Vec<_>>());
+    }
 
     /// What may follow is exactly what some complete opcode of the table has there.
     #[test]

@@ -13,11 +13,6 @@ struct SpecialData {
 include!(concat!(env!("OUT_DIR"), "/special_registers.rs"));
 
 impl SpecialRegister {
-    /// The register called `name`, with its `%`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|register| register.text() == name)
-    }
-
     /// Its type; of a vector register, the type of a component.
     pub fn ty(self) -> ScalarType {
         SPECIAL_REGISTERS[self as usize].ty

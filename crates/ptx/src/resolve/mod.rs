@@ -189,7 +189,7 @@ impl<'a> Resolver<'a> {
     /// What a name means here, if anything, without a report.
     pub(crate) fn lookup_quietly(&mut self, name: Name) -> Binding {
         match self.scopes.find(&self.names, name) {
-            Found::Binding(Binding::Unbound) => match SpecialRegister::from_name(self.text(name)) {
+            Found::Binding(Binding::Unbound) => match SpecialRegister::from_text(self.text(name)) {
                 Some(register) => Binding::Special(register),
                 None => Binding::Unbound,
             },
@@ -202,7 +202,7 @@ impl<'a> Resolver<'a> {
     fn special_or_unknown(&mut self, name: Name, span: Span) -> Binding {
         let text = self.names.text(name);
         if text.starts_with('%')
-            && let Some(register) = SpecialRegister::from_name(text)
+            && let Some(register) = SpecialRegister::from_text(text)
         {
             self.check_special_gate(register, span);
             self.scopes.bind(name, Binding::Special(register), 0, Span::default());

@@ -90,7 +90,7 @@ impl Resolver<'_> {
     /// Names that mean something else wherever they stand, or in the scope of a module.
     pub(super) fn check_name(&mut self, name: Spanned<Name>) {
         let text = self.text(name.value);
-        let special = self.scopes.depth() == 0 && SpecialRegister::from_name(text).is_some();
+        let special = self.scopes.depth() == 0 && SpecialRegister::from_text(text).is_some();
         if special || text == "WARP_SZ" {
             let message = format!("`{text}` already has a meaning");
             self.error(codes::DUPLICATE_NAME, name.span, message);

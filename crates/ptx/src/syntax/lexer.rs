@@ -270,9 +270,15 @@ impl<'a> Lexer<'a> {
         self.advance();
     }
 
+    /// Where a byte first stands from a place on. `memchr` asks the processor what it can do when it is first called, and a virtual
+    /// machine takes longer to answer than all comments of a small file.
+    fn find(&self, byte: u8, from: usize) -> Option<usize> {
+        self.bytes[from..].iter().position(|&it| it == byte).map(|n| from + n)
+    }
+
     /// The end of the line that `at` is in.
     fn line_end(&self, at: usize) -> usize {
-        memchr::memchr(b'\n', &self.bytes[at..]).map_or(self.bytes.len(), |n| at + n)
+        self.find(b'\n', at).unwrap_or(self.bytes.len())
     }
 
     fn line_comment(&mut self, at: usize) {
@@ -295,8 +301,8 @@ impl<'a> Lexer<'a> {
     }
 
     fn string(&mut self, at: usize) {
-        match memchr::memchr(b'"', &self.bytes[at + 1..]) {
-            Some(n) => self.set(Tok::String, at, at + 1 + n + 1),
+        match self.find(b'"', at + 1) {
+            Some(end) => self.set(Tok::String, at, end + 1),
             None => {
                 // A semicolon at the end of the line is likely meant as one.
                 let line = self.text[at..self.line_end(at)].trim_end();

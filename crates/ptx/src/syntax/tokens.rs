@@ -85,7 +85,7 @@ enum Place {
 const LINES: [&str; 5] = [".version", ".target", ".address_size", ".file", ".loc"];
 
 fn is_mnemonic(text: &str) -> bool {
-    Mnemonic::ALL.into_iter().any(|mnemonic| mnemonic.text() == text)
+    Mnemonic::from_text(text).is_some()
 }
 
 /// The comments between two tokens.

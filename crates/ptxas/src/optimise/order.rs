@@ -275,6 +275,7 @@ impl Region {
         let (was, predicates) = self.lives.peak(&old);
         let more = tuning.more as i32;
         let mut best = (self.cost(&old, was.max(elsewhere), tuning.warps), None);
+        let least = self.least(elsewhere, tuning.warps);
         let mut limits = vec![was, was.max(FEW), (was + was / 8).max(EASY), (was + more).max(EASY)];
         let usual = limits.iter().copied().max().unwrap_or(was);
         limits.push(usual + more);
@@ -289,6 +290,9 @@ impl Region {
         let near = near.flat_map(|&ahead| limits.iter().skip(1).map(move |&limit| (limit, false, ahead)));
         let mut tried: Vec<(Choice, List)> = Vec::new();
         for (limit, is_careful, ahead) in freely.chain(near) {
+            if best.0 <= least {
+                break;
+            }
             let choice = Choice { limit, is_careful, ahead };
             if tried.iter().any(|(other, list)| list.is_of(*other, choice)) {
                 continue;
@@ -312,9 +316,20 @@ impl Region {
     /// that all wait: as many warps as there are registers for, or as are usual, for grids seldom fill a device, nor do all warps wait at
     /// different places. Fewer warps cost something beyond that, as a grid may need another wave.
     fn cost(&self, order: &[usize], registers: i32, usual: u32) -> u32 {
+        self.cost_of(self.cycles(order), registers, usual)
+    }
+
+    fn cost_of(&self, cycles: u32, registers: i32, usual: u32) -> u32 {
         let warps = (warps_together(registers as u32 + OTHERS) / SCHEDULERS).max(1);
-        let cost = order.len() as u32 + self.cycles(order) / warps.min(usual);
+        let cost = self.weights.len() as u32 + cycles / warps.min(usual);
         cost + cost * (WARPS / SCHEDULERS - warps) / WAVE
+    }
+
+    /// What no order costs less than: it lasts as long as the longest chain, and has an issue for each instruction.
+    fn least(&self, elsewhere: i32, usual: u32) -> u32 {
+        let chain = self.height.iter().copied().max().unwrap_or(0);
+        let cycles = 1 + chain.max(self.weights.len() as u32);
+        self.cost_of(cycles, self.lives.at_first().max(elsewhere), usual)
     }
 
     /// Cycles until the last instruction of an order has its result.

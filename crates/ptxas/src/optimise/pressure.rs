@@ -75,6 +75,11 @@ impl Lives {
         this
     }
 
+    /// How many general registers hold something in front of the first instruction.
+    pub(super) fn at_first(&self) -> i32 {
+        self.before.0
+    }
+
     /// What an instruction reads.
     fn read_by(&self, at: usize) -> &[u32] {
         let first = at.checked_sub(1).map_or(0, |before| self.ends[before]);

@@ -1,7 +1,8 @@
 //! Which loops of a kernel wait for what other threads do.
 
 use crate::bodies::Bodies;
-use ir::{Cfg, Converged, Function, LaneOrder, Liveness, Ssa, progress::Progress};
+use ir::progress::{Progress, may_see_others};
+use ir::{Cfg, Converged, Function, LaneOrder, Liveness, Ssa};
 use ptx::module::FuncId;
 use rustc_hash::FxHashSet as HashSet;
 
@@ -54,6 +55,10 @@ pub(crate) fn waits(bodies: &Bodies<'_>, kernel: FuncId) -> Waits {
 
 /// The first instructions of a function's loops that wait; none if it is too tangled.
 fn headers(function: &Function<'_>) -> Option<Vec<u32>> {
+    // Nothing that others do can end a loop where nobody looks at it.
+    if !function.instructions.iter().flatten().any(|one| may_see_others(&one.op)) {
+        return Some(Vec::new());
+    }
     let cfg = Cfg::new(function);
     // Without a way back there is no loop.
     let goes_back = |(at, block): (usize, &ir::Block)| block.successors.iter().any(|next| next.index() <= at);

@@ -147,7 +147,7 @@ fn proposal(text: &str, kind: ProposalKind, detail: &str, rank: u8) -> Proposal 
 fn opcodes(ptx: &Ptx, begun: &str, offset: u32) -> Proposals {
     let Some(dot) = begun.rfind('.') else {
         let list = Mnemonic::ALL.into_iter().map(|mnemonic| {
-            let form = FormId::all().find(|id| id.data().mnemonic == mnemonic).map(FormId::data);
+            let form = FormId::of(mnemonic).next().map(FormId::data);
             let detail = form.map_or("", |form| form.section_title());
             proposal(mnemonic.text(), ProposalKind::Instruction, detail, 0)
         });

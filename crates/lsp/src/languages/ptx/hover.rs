@@ -22,7 +22,7 @@ pub(super) fn hover(ptx: &Ptx, offset: u32) -> Option<(Span, String)> {
     let text = ptx.source.slice(token.span);
     let hover = match token.kind {
         TokenKind::Opcode => of_opcode(ptx, text, offset)?,
-        TokenKind::Name => of_special(SpecialRegister::from_name(text)?),
+        TokenKind::Name => of_special(SpecialRegister::from_text(text)?),
         _ => return None,
     };
     Some((token.span, hover))

@@ -95,7 +95,7 @@ impl Ptx {
                 Some(Kind::Variable) => Color::Variable,
                 Some(Kind::Parameter) => Color::Parameter,
                 None => {
-                    SpecialRegister::from_name(self.source.slice(token.span))?;
+                    SpecialRegister::from_text(self.source.slice(token.span))?;
                     Color::Special
                 }
             },
@@ -235,7 +235,7 @@ impl Analysis for Ptx {
         if !only_name {
             return Err(format!("`{name}` is not a name of PTX"));
         }
-        if SpecialRegister::from_name(name).is_some() {
+        if SpecialRegister::from_text(name).is_some() {
             return Err(format!("`{name}` is a special register"));
         }
         let old = self.source.slice(occurrence.span);
