@@ -235,8 +235,6 @@ impl Emitter<'_> {
         }
     }
 
-    /// What registers hold: looked for when the first barrier asks.
-
     /// The constant of a register that takes a vector, if it is one.
     fn waits_nowhere(&self, state: &State, register: RegId) -> Option<i64> {
         let value = state.of(register).map(|value| value as i64);

@@ -161,6 +161,7 @@ pub(crate) struct Emitter<'a> {
 }
 
 impl Emitter<'_> {
+    /// What registers hold: looked for when somebody asks first.
     fn constants(&self) -> &Constants {
         self.constants.get_or_init(|| Constants::new(self.function, self.cfg, self.order))
     }
