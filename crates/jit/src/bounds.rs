@@ -75,16 +75,13 @@ impl Bounds {
 
 impl Known {
     /// A condition holds, in threads with such numbers.
-    fn decide(&mut self, condition: &Condition, [_, y, z]: &Threads, is_uniform: bool) {
+    fn decide(&mut self, condition: &Condition, threads: &Threads, is_uniform: bool) {
         if is_uniform {
             if let Some((narrowed, _)) = condition.narrowed(&self.rows) {
                 self.rows = narrowed;
             }
             return;
         }
-        self.exactly = self.exactly.take().and_then(|x| {
-            let ([x, ..], is_exact) = condition.narrowed(&[x, y.clone(), z.clone()])?;
-            is_exact.then_some(x)
-        });
+        self.exactly = self.exactly.take().and_then(|x| condition.exactly(x, threads));
     }
 }

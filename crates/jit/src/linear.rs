@@ -123,6 +123,12 @@ impl Condition {
         Self { cmp, ..self }
     }
 
+    /// The `%tid.x` for which it holds, of those of some threads, if that is just these.
+    pub(crate) fn exactly(&self, x: RangeInclusive<i64>, [_, y, z]: &Threads) -> Option<RangeInclusive<i64>> {
+        let ([x, ..], is_exact) = self.narrowed(&[x, y.clone(), z.clone()])?;
+        is_exact.then_some(x)
+    }
+
     /// Those of some threads for which it can hold, if one of their numbers decides it, and whether it holds for just those. `None` where it
     /// tells nothing, or there would be none.
     pub(crate) fn narrowed(&self, threads: &Threads) -> Option<(Threads, bool)> {

@@ -8,7 +8,7 @@ use crate::decode::WORD;
 use crate::registers::{Registers, Value};
 use sass::SLOTS;
 use sass::effects::Register;
-use sass::hazards::{BOARDS, Hazard, Issue, State};
+use sass::hazards::{BANKS, BOARDS, Hazard, Issue, State};
 use sass::latency::{Class, Consumer, Latencies};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -42,8 +42,6 @@ const LONGEST: u64 = 64;
 const FORWARDED: u64 = 5;
 /// Cycles from an instruction to one that it sends lanes to, at least.
 const TURN: u64 = 6;
-/// Banks of registers, each of which has places of its own for kept operands: a random kernel gave an H100's result with four, and not with two.
-const BANKS: usize = 4;
 
 /// A write that is on its way.
 struct Write {
@@ -98,7 +96,7 @@ pub(crate) struct Timing {
     /// What an instruction has been given that is not the newest, with the newest.
     given: Vec<(Register, Value)>,
     /// For each place for kept operands and each bank, which register was kept, and what it held.
-    kept: [[Option<(Register, Value)>; BANKS]; SLOTS as usize],
+    kept: [[Option<(Register, Value)>; BANKS as usize]; SLOTS as usize],
     /// What the registers held that it writes.
     before: Vec<(Register, Value)>,
     /// The broken dependences of the instruction that is being issued.
@@ -170,7 +168,7 @@ impl Timing {
     fn keep(&mut self, slots: &[(usize, Register, bool)], registers: &mut Registers) {
         for &(slot, register, keeps) in slots {
             let Register::Vector(number) = register else { continue };
-            let bank = usize::from(number) % BANKS;
+            let bank = usize::from(number % BANKS);
             let Some(kept) = self.kept.get_mut(slot).map(|banks| &mut banks[bank]) else { continue };
             let now = self.now;
             let is_forwarded = || {

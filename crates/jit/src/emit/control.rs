@@ -231,10 +231,7 @@ impl Emitter<'_> {
     pub(super) fn exactly_active(&self) -> Option<RangeInclusive<i64>> {
         let lanes = self.exact_lanes(self.block)?;
         let Some(guard) = self.function.instruction(self.index)?.guard else { return Some(lanes) };
-        let condition = self.linears.guarded(guard)?;
-        let [_, y, z] = self.linears.threads(self.block).clone();
-        let ([numbers, ..], is_exact) = condition.narrowed(&[lanes, y, z])?;
-        is_exact.then_some(numbers)
+        self.linears.guarded(guard)?.exactly(lanes, self.linears.threads(self.block))
     }
 
     /// Whether a lane of the row has such a `%tid.x`.
