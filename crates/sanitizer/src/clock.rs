@@ -33,19 +33,21 @@ pub(crate) struct Clock {
     ctas: Vec<(u32, Time)>,
     /// By CTA and warp or agent, ascending: what more is known of them.
     warps: Vec<(Key, OfWarp)>,
-    /// Where it stands among the clocks that a location has carried, as long as it is not changed.
+    /// Which of the clocks that a location has carried it goes on from, as long as that is told shortly.
     line: Standing,
 }
 
-/// The number of a [line](Line), and which clock of it; 0 of those that are of none.
+/// The number of a [line](Line), which clock of it, and the CTA of which more is known than that clock knows, if there is one. The
+/// number is 0 of those that are of no line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Standing {
     line: u64,
     place: u64,
+    beyond: Option<u32>,
 }
 
-/// Clocks that a location carries one after the other, each of which knows all that the one before it did. Who has the clock of an
-/// earlier release and acquires a later one need not compare them.
+/// Clocks that a location carries one after the other, each of which knows all that the one before it did. Who has acquired one of
+/// them, and has learned of nobody but his own CTA since, compares that alone when he acquires a later one or releases.
 #[derive(Debug)]
 pub(crate) struct Line {
     number: u64,
@@ -57,9 +59,11 @@ impl Line {
     /// Where the clock stands that follows another one.
     fn follow(line: &mut Option<Arc<Self>>, before: Standing) -> Standing {
         static LINES: AtomicU64 = AtomicU64::new(1);
-        let own = line
-            .as_ref()
-            .filter(|line| (line.number, line.latest.load(Ordering::Relaxed)) == (before.line, before.place));
+        let is_latest = |line: &&Arc<Self>| {
+            let latest = line.latest.load(Ordering::Relaxed);
+            before == Standing { line: line.number, place: latest, beyond: None }
+        };
+        let own = line.as_ref().filter(is_latest);
         match own {
             Some(line) => {
                 line.latest.store(before.place + 1, Ordering::Relaxed);
@@ -68,7 +72,7 @@ impl Line {
             None => {
                 let number = LINES.fetch_add(1, Ordering::Relaxed);
                 *line = Some(Arc::new(Self { number, latest: AtomicU64::new(0) }));
-                Standing { line: number, place: 0 }
+                Standing { line: number, ..Standing::default() }
             }
         }
     }
@@ -214,12 +218,14 @@ impl OfWarp {
     }
 
     fn join(&mut self, other: &Self) {
+        if self.covers(other) {
+            return;
+        }
         match (&*self, other) {
             (_, Self::Two { lanes, time, rest }) => {
                 self.learn(!0, *rest);
                 self.learn(*lanes, *time);
             }
-            (Self::Lanes(mine), Self::Lanes(theirs)) if Arc::ptr_eq(mine, theirs) => {}
             (_, Self::Lanes(theirs)) => {
                 let mut times = self.times();
                 for (mine, theirs) in times.iter_mut().zip(&**theirs) {
@@ -351,8 +357,8 @@ impl Clock {
 
     /// Everything by everyone up to a time is known from now on.
     pub(crate) fn learn_everyone(&mut self, time: Time) {
-        self.line = Standing::default();
         if time > self.everyone {
+            self.line = Standing::default();
             self.everyone = time;
             self.launches.retain(|(_, _, known)| *known > time);
             self.ctas.retain(|(_, known)| *known > time);
@@ -367,10 +373,10 @@ impl Clock {
 
     /// A launch, the CTAs from `first` to `last`, is known up to a time.
     pub(crate) fn learn_launch(&mut self, first: u32, last: u32, time: Time) {
-        self.line = Standing::default();
         if time <= self.everyone {
             return;
         }
+        self.line = Standing::default();
         match self.launches.iter_mut().find(|(f, ..)| *f == first) {
             Some((_, _, known)) => *known = time.max(*known),
             None => self.launches.push((first, last, time)),
@@ -379,10 +385,10 @@ impl Clock {
 
     /// The threads of a CTA are known up to a time.
     pub(crate) fn learn_cta(&mut self, cta: u32, time: Time) {
-        self.line = Standing::default();
         if time <= self.everyone {
             return;
         }
+        self.goes_beyond(cta);
         let known = entry(&mut self.ctas, cta, || 0);
         if time > *known {
             *known = time;
@@ -404,10 +410,10 @@ impl Clock {
 
     /// Lanes of a warp, or of an agent, are known up to a time.
     pub(crate) fn learn(&mut self, cta: u32, warp: u16, mask: u32, time: Time) {
-        self.line = Standing::default();
         if time <= self.everyone {
             return;
         }
+        self.goes_beyond(cta);
         if warp >= AGENTS || find(&self.ctas, cta).is_none_or(|threads| time > *threads) {
             entry(&mut self.warps, key(cta, warp), || OfWarp::NOTHING).learn(mask, time);
         }
@@ -415,7 +421,7 @@ impl Clock {
 
     /// Whatever the other one knows is known from now on.
     pub(crate) fn join(&mut self, other: &Self) {
-        // Which also forgets where it stood.
+        self.line = Standing::default();
         self.learn_everyone(other.everyone);
         for &(first, last, time) in &other.launches {
             self.learn_launch(first, last, time);
@@ -431,10 +437,41 @@ impl Clock {
         }
     }
 
-    /// Whether it comes behind another one in a line.
-    fn is_behind(&self, other: &Self) -> bool {
-        let Standing { line, place } = self.line;
-        line != 0 && line == other.line.line && place >= other.line.place
+    /// More is known of a CTA.
+    fn goes_beyond(&mut self, cta: u32) {
+        match self.line.beyond {
+            Some(known) if known != cta => self.line = Standing::default(),
+            _ => self.line.beyond = Some(cta),
+        }
+    }
+
+    /// Whether it knows all that another one does, if it goes on from the same clock of a line as that or from a later one.
+    fn covers_in_line(&self, other: &Self) -> Option<bool> {
+        let (mine, theirs) = (self.line, other.line);
+        let later = mine.line != 0 && mine.line == theirs.line && mine.place >= theirs.place;
+        later.then(|| theirs.beyond.is_none_or(|cta| self.covers_cta(other, cta)))
+    }
+
+    /// Whether it knows of a CTA what another one does, as far as that is told fast.
+    fn covers_cta(&self, other: &Self, cta: u32) -> bool {
+        let (everyone, threads) = (self.everyone.max(self.launch_of(cta)), self.threads_of(cta));
+        let knows = |(key, theirs): &(Key, OfWarp)| {
+            theirs.greatest() <= if is_agent(*key) { everyone } else { threads }
+                || find(&self.warps, *key).is_some_and(|mine| mine.covers(theirs))
+        };
+        threads >= other.threads_of(cta) && other.warps[other.range(cta)].iter().all(knows)
+    }
+
+    /// Whatever another one knows of a CTA is known from now on.
+    fn join_cta(&mut self, other: &Self, cta: u32) {
+        self.learn_cta(cta, other.threads_of(cta));
+        self.goes_beyond(cta);
+        let (everyone, threads) = (self.everyone.max(self.launch_of(cta)), self.threads_of(cta));
+        for (key, theirs) in &other.warps[other.range(cta)] {
+            if theirs.greatest() > if is_agent(*key) { everyone } else { threads } {
+                entry(&mut self.warps, *key, || OfWarp::NOTHING).join(theirs);
+            }
+        }
     }
 
     /// Whether it knows all that another one does, as far as a look at one after the other tells.
@@ -495,33 +532,41 @@ pub(crate) fn join(clock: &mut Arc<Clock>, other: &Arc<Clock>) {
     if Arc::ptr_eq(clock, other) {
         return;
     }
+    let beyond = |clock: &Clock| clock.line.beyond.unwrap_or_default();
     // Whoever has acquired knows what was released there before: then both have one clock.
-    if other.is_behind(clock) || other.covers(clock) {
+    if let Some(covers) = other.covers_in_line(clock) {
+        let before = std::mem::replace(clock, Arc::clone(other));
+        if !covers {
+            Arc::make_mut(clock).join_cta(&before, beyond(&before));
+        }
+    } else if let Some(covers) = clock.covers_in_line(other) {
+        if !covers {
+            Arc::make_mut(clock).join_cta(other, beyond(other));
+        }
+    } else if other.covers(clock) {
         *clock = Arc::clone(other);
-    } else if !(clock.is_behind(other) || clock.covers(other)) {
+    } else if !clock.covers(other) {
         Arc::make_mut(clock).join(other);
     }
 }
 
-/// The same of one that says something new, as that of who releases does.
-fn join_new(clock: &mut Arc<Clock>, other: &Arc<Clock>) {
-    if Arc::ptr_eq(clock, other) {
+/// The same of what a location carries, whose clocks are a line, and of what is released to it. If the result knows no more than
+/// that did, it is that.
+pub(crate) fn join_in_line(clock: &mut Arc<Clock>, other: &mut Arc<Clock>, line: &mut Option<Arc<Line>>) {
+    let before = clock.line;
+    join(clock, other);
+    if !Arc::ptr_eq(clock, other) {
+        // Nobody else has it yet, or who releases has told nothing new.
+        if let Some(clock) = Arc::get_mut(clock) {
+            clock.line = Line::follow(line, before);
+        }
         return;
     }
-    match other.covers(clock) {
-        true => *clock = Arc::clone(other),
-        false => Arc::make_mut(clock).join(other),
+    *clock = Arc::default();
+    if let Some(other) = Arc::get_mut(other) {
+        other.line = Line::follow(line, before);
     }
-}
-
-/// The same of what a location carries, whose clocks are a line.
-pub(crate) fn join_in_line(clock: &mut Arc<Clock>, other: &Arc<Clock>, line: &mut Option<Arc<Line>>) {
-    let before = clock.line;
-    join_new(clock, other);
-    // That of who releases is his own.
-    if let Some(clock) = Arc::get_mut(clock) {
-        clock.line = Line::follow(line, before);
-    }
+    *clock = Arc::clone(other);
 }
 
 #[cfg(test)]
@@ -594,28 +639,50 @@ mod tests {
         let known = [a.lane(0, 0, 0), a.lane(0, 0, 7), a.lane(0, 0, 8), a.lane(1, 3, 0), a.lane(1, 3, 1)];
         assert_eq!(known, [10, 12, 2, 9, 4]);
     }
+
+    /// Joins of clocks that go on from a line against joins of all that they know.
     #[test]
-    fn clocks_of_one_line_are_not_compared() {
-        let of = |cta, time| {
-            let mut clock = Clock::default();
-            clock.learn_cta(cta, time);
-            Arc::new(clock)
+    fn lines_say_what_clocks_say() {
+        let mut random = 1_u32;
+        let mut next = |most: u32| {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (random >> 8) % most
         };
-        let (mut carried, mut line) = (of(0, 1), None);
-        join_in_line(&mut carried, &of(1, 2), &mut line);
-        let first = Arc::clone(&carried);
-        join_in_line(&mut carried, &of(2, 3), &mut line);
-        let second = Arc::clone(&carried);
-        assert!(second.is_behind(&first) && !first.is_behind(&second));
-        // Who learns more is of no line, and what continues the first one is not behind the second.
-        let mut more = (*second).clone();
-        more.learn_cta(3, 4);
-        assert!(!more.is_behind(&first));
-        let mut other = Arc::clone(&first);
-        join_in_line(&mut other, &of(4, 5), &mut line);
-        assert!(!other.is_behind(&second) && !other.is_behind(&first) && other.covers(&first));
-        let mut known = first;
-        join(&mut known, &second);
-        assert!(Arc::ptr_eq(&known, &second));
+        let known = |clock: &Clock| {
+            let of_cta =
+                |cta| (0..2).flat_map(move |warp| (0..2).map(move |lane| clock.lane(cta, warp, lane)));
+            (0..4).flat_map(|cta| of_cta(cta).chain([clock.lane(cta, AGENTS, 0)])).collect::<Vec<_>>()
+        };
+        let mut lines = 0;
+        for _ in 0..200 {
+            let (mut carried, mut line) = (Arc::new(Clock::all_until(1)), None);
+            let mut threads = [0, 1, 2, 3].map(|_| Arc::new(Clock::all_until(1)));
+            for time in 2..40 {
+                let cta = next(4) as usize;
+                let clock = &mut threads[cta];
+                match next(8) {
+                    0 => Arc::make_mut(clock).learn_cta(cta as u32, time),
+                    1 => Arc::make_mut(clock).learn(cta as u32, next(2) as u16, 1 << next(2), time),
+                    2 => Arc::make_mut(clock).learn(cta as u32, AGENTS, 1, time),
+                    3 if next(6) == 0 => Arc::make_mut(clock).learn_everyone(time / 2),
+                    3..5 => {
+                        let mut both = (**clock).clone();
+                        both.join(&carried);
+                        lines += usize::from(carried.covers_in_line(clock).is_some());
+                        join(clock, &carried);
+                        assert_eq!(known(clock), known(&both));
+                    }
+                    _ => {
+                        let mut released = Arc::new((**clock).clone());
+                        Arc::make_mut(&mut released).learn(cta as u32, 0, 1, time);
+                        let mut both = (*carried).clone();
+                        both.join(&released);
+                        join_in_line(&mut carried, &mut released, &mut line);
+                        assert_eq!(known(&carried), known(&both));
+                    }
+                }
+            }
+        }
+        assert!(lines > 200, "{lines}");
     }
 }

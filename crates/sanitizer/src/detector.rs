@@ -2,6 +2,7 @@
 
 use crate::accessor::Accessor;
 use crate::apart::Manner;
+use crate::begun::Seen;
 use crate::candidates::Candidates;
 use crate::check::Checker;
 use crate::clock::{Clock, Time};
@@ -18,7 +19,7 @@ use crate::reused::Reused;
 use crate::runs::Run;
 use crate::shadow::{Cell, Entry, Extras, GRANULE, Location};
 use crate::site::{Action, DRIVER_READ, Site, SiteId, Sites};
-use crate::state::{Block, Blocks, Failure, Group, Launch, Reason, Seen, Swap, Warp, with_own};
+use crate::state::{Block, Blocks, Failure, Launch, Reason, Swap, Warp, with_own};
 use crate::trail::{Record, Step, Trails};
 use machine::fault::Access;
 use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, TENSOR_MEMORY, WINDOW_SIZE};
@@ -474,18 +475,13 @@ impl Detector {
             seen.address == key && seen.acquired && Arc::ptr_eq(&seen.released, &location.released)
         };
         let warp = self.warp(who);
-        let mut inside = warp.groups.iter().filter(|group| group.mask & lanes != 0);
-        if location.released.is_empty() || inside.all(|group| group.seen.iter().any(known)) {
+        if location.released.is_empty() || warp.have_seen(lanes, known) {
             return;
         }
-        warp.update(lanes, |group| {
-            location.released.acquire(home, site.scope, &mut group.knowledge);
-            // What this very read has acquired before is known.
-            let again = |seen: &Seen| seen.acquired && seen.site == who.site;
-            for seen in group.seen.iter().filter(|seen| seen.address == key && !again(seen)) {
-                seen.released.acquire(home, site.scope, &mut group.knowledge);
-            }
-        });
+        warp.update(lanes, |group| location.released.acquire(home, site.scope, &mut group.knowledge));
+        // What this very read has acquired before is known.
+        let again = |seen: &Seen| seen.acquired && seen.site == who.site;
+        warp.acquire_seen(lanes, (home, site.scope), |seen| seen.address == key && !again(seen));
     }
 
     /// Lanes do something to synchronise, which is recorded if that is asked for.
@@ -540,15 +536,18 @@ impl Detector {
                 && (seen.acquired || !acquires)
                 && Arc::ptr_eq(&seen.released, &location.released)
         };
-        let reads = |group: &&Group| group.mask & lanes != 0;
-        if warp.groups.iter().filter(reads).all(|group| group.seen.iter().any(known)) {
+        if warp.have_seen(lanes, known) {
             return;
         }
-        warp.update(lanes, |group| {
-            // What an acquire learns it knows by now.
-            let released = Arc::clone(&location.released);
-            group.see(home, Seen { address: key, released, site: read, acquired: acquires, fenced: false });
-        });
+        match acquires && scope >= Scope::Gpu {
+            true => warp.sees_through(lanes, key),
+            false => {
+                // What an acquire learns it knows by now.
+                let released = Arc::clone(&location.released);
+                let seen = Seen { address: key, released, site: read, acquired: acquires, fenced: false };
+                warp.see(lanes, home, &seen);
+            }
+        }
         if acquires && foreign {
             match location.released.reaches(home, scope) {
                 true => warp.succeeds(),
@@ -569,22 +568,17 @@ impl Detector {
     ) {
         let (time, home) = (self.time, who.home);
         let thread = (home.cta, who.warp, lane);
-        let group = self.warp(who).group(lane);
+        let warp = self.warp(who);
         let releases = site.releases;
         let kept = before.filter(|before| continues || before.thread == thread);
         let mut released = kept.map_or_else(Released::nothing, |before| Arc::clone(&before.released));
-        let fences = group.fences.clone();
-        let knowledge = releases.then(|| with_own(&group.knowledge, home.cta, who.warp, 1 << lane, time));
-        if let Some(knowledge) = &knowledge {
+        if releases {
+            let knowledge = with_own(&warp.group(lane).knowledge, home.cta, who.warp, 1 << lane, time);
             Arc::make_mut(&mut released).release(home, site.scope, knowledge);
         }
-        if let Some(fences) = &fences {
-            for (scope, fence) in memory_model::event::Scope::ALL.into_iter().zip(&fences.0) {
-                if let Some((knowledge, time)) = fence {
-                    let knowledge = with_own(knowledge, home.cta, who.warp, 1 << lane, *time);
-                    Arc::make_mut(&mut released).release(home, scope, &knowledge);
-                }
-            }
+        for (lanes, scope, knowledge, time) in warp.fenced(1 << lane) {
+            let knowledge = with_own(knowledge, home.cta, who.warp, lanes, time);
+            Arc::make_mut(&mut released).release(home, scope, knowledge);
         }
         if releases {
             self.tick();

@@ -1,5 +1,6 @@
 //! From two accesses that race to what a person is told: who they are, and what is missing between them.
 
+use crate::begun::{Begun, Seen};
 use crate::clock::Time;
 use crate::detector::{Detector, Target, Who};
 use crate::knowledge::Knowledge;
@@ -9,7 +10,7 @@ use crate::race::{Conflict, Why};
 use crate::report::{Actor, Allocation, Misuse, Report};
 use crate::shadow::Entry;
 use crate::site::{Action, DRIVER, Pipe, Site, SiteId};
-use crate::state::{Group, Reason, Seen, home_of, launch_of};
+use crate::state::{Reason, home_of, launch_of};
 use abi::names::demangled;
 use machine::Location;
 use machine::fault::Access;
@@ -222,7 +223,7 @@ fn missing(detector: &mut Detector, who: Who, conflict: &Conflict) -> (Missing, 
     }
     let warp = detector.warp(who);
     let (failure, barrier) = (warp.failure(same_cta), warp.barrier);
-    let seen = warp.group(lane).seen.iter().rev().find(|seen| !seen.acquired);
+    let seen = warp.begun_by(lane).and_then(|begun| begun.seen.iter().rev().find(|seen| !seen.acquired));
     if let Some((site, fenced)) = seen.map(|seen| (seen.site, seen.fenced)) {
         return (if fenced { Missing::Scope } else { Missing::Acquire }, line_of(detector, site));
     }
@@ -258,16 +259,16 @@ fn lost(detector: &mut Detector, who: Who, lane: u32, earlier: &Entry) -> Option
         seen.released.acquire(who.home, Scope::Sys, &mut knowledge);
         !seen.acquired && knowledge.generic.lane(earlier.cta, warp, of) >= earlier.time
     };
-    let of_group = |group: &Group| group.seen.iter().rev().find(carried).map(|seen| (seen.site, seen.fenced));
+    let of = |begun: &Begun| begun.seen.iter().rev().find(carried).map(|seen| (seen.site, seen.fenced));
     let block = detector.block(who.launch, who.block);
-    let own = of_group(block.warps[usize::from(who.warp)].group(lane));
+    let own = block.warps[usize::from(who.warp)].begun_by(lane).and_then(of);
     let others = || {
-        block.warps.iter().enumerate().flat_map(|(warp, of)| of.groups.iter().map(move |group| (warp, group)))
+        block.warps.iter().enumerate().flat_map(|(warp, of)| of.begun.iter().map(move |begun| (warp, begun)))
     };
-    let heard = |&(warp, group): &(usize, &Group)| {
-        clock.lane(who.home.cta, warp as u16, first_lane(group.mask)) >= earlier.time
+    let heard = |&(warp, begun): &(usize, &Begun)| {
+        clock.lane(who.home.cta, warp as u16, first_lane(begun.mask)) >= earlier.time
     };
-    own.or_else(|| others().filter(heard).find_map(|(_, group)| of_group(group)))
+    own.or_else(|| others().filter(heard).find_map(|(_, begun)| of(begun)))
 }
 
 pub(crate) fn place(target: Target) -> String {

@@ -40,11 +40,11 @@ impl Knowledge {
         join(&mut self.proxied, &other.proxied);
     }
 
-    /// The same of what a location carries and of who releases to it, who knows something new.
-    pub(crate) fn join_in_line(&mut self, other: &Self, line: &mut Option<Arc<Line>>) {
+    /// The same of what a location carries and of what is released to it.
+    pub(crate) fn join_in_line(&mut self, other: &mut Self, line: &mut Option<Arc<Line>>) {
         match (&self.by_locks, &other.by_locks) {
             (None, None) => {
-                join_in_line(&mut self.generic, &other.generic, line);
+                join_in_line(&mut self.generic, &mut other.generic, line);
                 join(&mut self.proxied, &other.proxied);
             }
             _ => self.join(other),

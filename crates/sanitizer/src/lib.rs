@@ -22,7 +22,7 @@
 //! | `state` | threads, CTAs, launches |
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
 //! | `detector`, `weak`, `scattered`, `listed`, `strong`, `counters` | accesses of warps; those without an order, reads that can wait, the usual ones with one |
-//! | `order` | fences, barriers, mbarriers |
+//! | `order`, `begun` | fences, barriers, mbarriers; fences and relaxed reads that make patterns only with what follows |
 //! | `copies`, `products`, `told` | asynchronous copies; registers of `wgmma`; accesses that no instruction names by an address for each lane |
 //! | `locks`, `tickets`, `guarded`, `predict`, `candidates` | locks and critical sections; accesses of who holds some; what follows for other orders |
 //! | `detectors`, `queue` | who is told; the same on a host thread of its own |
@@ -39,6 +39,7 @@ mod accessor;
 mod anchors;
 mod apart;
 mod before;
+mod begun;
 mod candidates;
 mod check;
 mod clock;

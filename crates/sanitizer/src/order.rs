@@ -1,12 +1,13 @@
 //! What orders threads besides strong accesses: fences, barriers, mbarriers, the completion of copies.
 
+use crate::begun::Seen;
 use crate::detector::{Detector, Who, lanes_of};
 use crate::diagnose;
 use crate::knowledge::Knowledge;
 use crate::release::{Home, Released};
 use crate::report::Misuse;
 use crate::site::{Action, Pipe, Queue, Site};
-use crate::state::{Arrival, Block, Fences, Group, Seen, WARPS, scope_index, with_own};
+use crate::state::{Arrival, Block, WARPS, with_own};
 use crate::told::{pipe_of, products_of};
 use crate::trail::Step;
 use machine::memory::mbarrier::Mbarrier;
@@ -52,21 +53,13 @@ impl Detector {
         self.step(who, mask, Step::Fence, self.time);
         self.launches[who.launch].talks |= site.scope >= Scope::Gpu;
         let (time, home, scope) = (self.time, who.home, site.scope);
-        self.warp(who).update(mask, |group| {
-            if site.acquires {
-                for seen in &mut group.seen {
-                    seen.released.acquire(home, scope, &mut group.knowledge);
-                    seen.fenced = true;
-                }
-                if scope >= Scope::Gpu {
-                    group.seen.clear();
-                }
-            }
-            if site.releases {
-                let fences = Arc::make_mut(group.fences.get_or_insert_with(Arc::<Fences>::default));
-                fences.0[scope_index(scope)] = Some((group.knowledge.clone(), time));
-            }
-        });
+        let warp = self.warp(who);
+        if site.acquires {
+            warp.fence_acquires(mask, home, scope);
+        }
+        if site.releases {
+            warp.fence_releases(mask, scope, time);
+        }
         self.tick();
     }
 
@@ -189,17 +182,9 @@ impl Detector {
 
     /// What relaxed arrivals of lanes release: what their fences before have, by scope.
     fn fenced(&mut self, who: Who, mask: u32) -> Vec<(Scope, Knowledge)> {
-        let (cta, warp) = (who.home.cta, self.warp(who));
-        let groups = warp.groups.iter().filter(|group| group.mask & mask != 0);
-        let of_group = |group: &Group| {
-            let (lanes, fences) = (group.mask & mask, group.fences.clone().unwrap_or_default());
-            let of_scope = move |(index, scope): (usize, Scope)| {
-                let (knowledge, time) = fences.0[index].as_ref()?;
-                Some((scope, with_own(knowledge, cta, who.warp, lanes, *time)))
-            };
-            (0..).zip(Scope::ALL).filter_map(of_scope).collect::<Vec<_>>()
-        };
-        groups.flat_map(of_group).collect()
+        let (cta, warp) = (who.home.cta, who.warp);
+        let fences = self.warp(who).fenced(mask);
+        fences.map(|(lanes, scope, known, time)| (scope, with_own(known, cta, warp, lanes, time))).collect()
     }
 
     fn warp_barrier(&mut self, launch: usize, lanes: Lanes) {
@@ -338,7 +323,7 @@ impl Detector {
             (*current, *of_phase) = (phase, Released::default());
         }
         for (scope, released) in &all {
-            of_phase.release(who.home, *scope, released);
+            of_phase.release(who.home, *scope, released.clone());
         }
         self.tick();
     }
@@ -436,14 +421,9 @@ impl Detector {
                         .update(lanes.mask, |group| over.acquire(home, scope, &mut group.knowledge));
                 } else {
                     // A fence may follow.
-                    let released = Arc::new(over);
-                    self.warp(who).update(lanes.mask, |group| {
-                        let released = Arc::clone(&released);
-                        group.see(
-                            home,
-                            Seen { address: key, released, site: who.site, acquired: false, fenced: false },
-                        );
-                    });
+                    let (released, site) = (Arc::new(over), who.site);
+                    let seen = Seen { address: key, released, site, acquired: false, fenced: false };
+                    self.warp(who).see(lanes.mask, home, &seen);
                 }
             }
         }
@@ -475,7 +455,7 @@ impl Detector {
     ) {
         let object = self.block_of(owner).mbarriers.entry(key).or_default();
         for (scope, knowledge) in released {
-            object.current.release(home, *scope, knowledge);
+            object.current.release(home, *scope, knowledge.clone());
         }
         if before.phase() != after.phase() {
             object.over[usize::from(before.phase())] = std::mem::take(&mut object.current);

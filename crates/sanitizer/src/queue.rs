@@ -14,6 +14,7 @@ use ptx::module::FuncId;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// Something that was told; what has no fixed size is in the [`Batch`].
 #[derive(Clone, Copy)]
@@ -58,8 +59,8 @@ struct Batch {
 /// So many things that were told are a batch, or so many planes.
 const TOLD: usize = 512;
 const PLANES: usize = 512;
-/// Batches before the other thread takes part.
-const ALONE: usize = 16;
+/// For how long is judged here before the other thread takes part: about as long as it takes to begin.
+const ALONE: Duration = Duration::from_micros(200);
 /// Batches that wait, at most.
 const WAITING: usize = 4;
 
@@ -226,8 +227,8 @@ impl Worker {
 #[derive(Default)]
 struct Waiting {
     batch: Batch,
-    /// Full batches that were judged here since somebody asked last: what is short is not worth another thread.
-    judged: usize,
+    /// How long was judged here since somebody asked last: what is short is not worth another thread.
+    judged: Duration,
     worker: Option<Worker>,
     /// Whether there may be batches that the worker has not judged.
     sent: bool,
@@ -291,8 +292,9 @@ impl Queue {
             return;
         }
         if *judged < ALONE {
-            *judged += 1;
-            return batch.judge(&mut lock(&self.detectors));
+            let begun = Instant::now();
+            batch.judge(&mut lock(&self.detectors));
+            return *judged += begun.elapsed();
         }
         if worker.is_none() {
             *worker = Worker::new(&self.detectors);
@@ -308,7 +310,7 @@ impl Queue {
     pub(crate) fn settle(&self) {
         let mut waiting = lock(&self.waiting);
         let Waiting { batch, judged, worker, sent } = &mut *waiting;
-        *judged = 0;
+        *judged = Duration::ZERO;
         if let Some(worker) = worker.as_ref().filter(|_| std::mem::take(sent)) {
             let (tell, told) = channel();
             let _ = worker.work.send(Work::Tell(tell));

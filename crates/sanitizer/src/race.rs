@@ -12,7 +12,7 @@ use machine::fault::Access;
 use memory_model::definitions::NEWEST;
 use memory_model::event::Scope;
 
-/// Strong operations of a cell that are remembered: the last ones. A race with a forgotten one is missed.
+/// Strong operations of a cell that are remembered: at least so many of the last ones. A race with a forgotten one is missed.
 pub(crate) const STRONG: usize = 16;
 
 /// Why two accesses race.
@@ -192,13 +192,20 @@ impl Checker<'_> {
         if list.iter_mut().any(|entry| same(entry) && entry.merge(&by.entry)) {
             return;
         }
+        list.push(by.entry);
+        if list.len() < 2 * STRONG {
+            return;
+        }
         // Who is morally strong to this access is so to the earlier one; if it is of another CTA, only with a wide scope.
         let wide = by.site.scope >= Scope::Gpu;
         let behind = &mut extra.behind;
         list.retain(|entry| {
             let site = sites.get(entry.site());
             let covers = site.scope >= by.site.scope && site.element == by.site.element;
-            let over = covers && (entry.cta == by.home.cta || wide) && by.is_after(entry, by.clock, true);
+            let over = *entry != by.entry
+                && covers
+                && (entry.cta == by.home.cta || wide)
+                && by.is_after(entry, by.clock, true);
             if over {
                 if behind.len() == STRONG {
                     behind.remove(0);
@@ -207,10 +214,7 @@ impl Checker<'_> {
             }
             !over
         });
-        list.push(by.entry);
-        if list.len() > STRONG {
-            list.remove(0);
-        }
+        list.drain(..list.len().saturating_sub(STRONG));
     }
 }
 

@@ -75,21 +75,23 @@ impl Released {
     }
 
     /// A thread releases what it knows.
-    pub(crate) fn release(&mut self, home: Home, scope: Scope, knowledge: &Knowledge) {
+    pub(crate) fn release(&mut self, home: Home, scope: Scope, mut knowledge: Knowledge) {
         // Threads of the device and those of the system are the same here.
         let scope = scope.min(Scope::Gpu);
-        let new = Part { home, scope, knowledge: knowledge.clone() };
+        match scope {
+            Scope::Cta | Scope::Cluster => self.narrow = true,
+            _ => match &mut self.device {
+                Some(known) => known.join_in_line(&mut knowledge, &mut self.line),
+                device => *device = Some(knowledge.clone()),
+            },
+        }
+        let new = Part { home, scope, knowledge };
         match self.latest.iter_mut().find(|part| part.key() == new.key()) {
-            Some(part) => part.knowledge.join(knowledge),
+            Some(part) => part.knowledge.join(&new.knowledge),
             None => self.latest.push(new),
         }
         if self.latest.len() > LATEST {
             self.settle();
-        }
-        match (&mut self.device, scope) {
-            (_, Scope::Cta | Scope::Cluster) => self.narrow = true,
-            (Some(known), _) => known.join_in_line(knowledge, &mut self.line),
-            (device, _) => *device = Some(knowledge.clone()),
         }
     }
 
@@ -150,7 +152,7 @@ mod tests {
             for (release, acquire) in Scope::ALL.iter().flat_map(|a| Scope::ALL.iter().map(move |b| (*a, *b)))
             {
                 let mut released = Released::default();
-                released.release(from, release, &Knowledge::all_until(5));
+                released.release(from, release, Knowledge::all_until(5));
                 let meet = from.shares(to, NEWEST.common_scope(release, acquire));
                 assert_eq!(released.reaches(to, acquire), meet, "{from:?} {release} {to:?} {acquire}");
                 let mut knowledge = Knowledge::default();
@@ -164,8 +166,8 @@ mod tests {
     fn scopes_must_contain_one_another() {
         let home = |cta, cluster| Home { cta, cluster };
         let mut released = Released::default();
-        released.release(home(0, 0), Scope::Cta, &Knowledge::all_until(5));
-        released.release(home(1, 0), Scope::Gpu, &Knowledge::all_until(3));
+        released.release(home(0, 0), Scope::Cta, Knowledge::all_until(5));
+        released.release(home(1, 0), Scope::Gpu, Knowledge::all_until(3));
         let acquired = |at: Home, scope| {
             let mut knowledge = Knowledge::default();
             released.acquire(at, scope, &mut knowledge);

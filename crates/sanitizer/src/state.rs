@@ -1,5 +1,6 @@
 //! Threads as the detector sees them: what lanes know, what they have fenced, read and copied; CTAs and launches.
 
+use crate::begun::Begun;
 use crate::clock::{AGENTS, Clock, Time};
 use crate::interval::{Interval, Intervals};
 use crate::knowledge::Knowledge;
@@ -10,49 +11,15 @@ use crate::report::Host;
 use crate::row::{ROW, Row};
 use crate::site::{Queue, SiteId};
 use machine::observe::{Lanes, Placed};
-use memory_model::event::Scope;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// What a thread knew at its last fence of each scope, and when that was.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Fences(pub(crate) [Option<(Knowledge, Time)>; 4]);
-
-/// What a relaxed read has seen: a later fence, or acquire of the same location, may learn it.
-#[derive(Clone, Debug)]
-pub(crate) struct Seen {
-    pub(crate) address: u64,
-    pub(crate) released: Arc<Released>,
-    /// The read, and whether it was an acquire itself.
-    pub(crate) site: SiteId,
-    pub(crate) acquired: bool,
-    /// Whether a fence has followed, of a scope that is too narrow for some.
-    pub(crate) fenced: bool,
-}
 
 /// Lanes of a warp that know the same.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) mask: u32,
     pub(crate) knowledge: Knowledge,
-    pub(crate) fences: Option<Arc<Fences>>,
-    pub(crate) seen: Vec<Seen>,
-}
-
-/// What relaxed reads have seen and lanes remember, at most. What came before that counts as acquired.
-const SEEN: usize = 64;
-
-impl Group {
-    /// A read sees what was released to a location.
-    pub(crate) fn see(&mut self, home: Home, new: Seen) {
-        self.seen.retain(|seen| seen.address != new.address);
-        if self.seen.len() == SEEN {
-            let first = self.seen.remove(0);
-            first.released.acquire(home, Scope::Sys, &mut self.knowledge);
-        }
-        self.seen.push(new);
-    }
 }
 
 /// Why a read of a flag did not synchronise.
@@ -85,6 +52,7 @@ pub(crate) struct Swap {
 #[derive(Clone, Debug)]
 pub(crate) struct Warp {
     pub(crate) groups: Vec<Group>,
+    pub(crate) begun: Vec<Begun>,
     /// Ends of groups, by what they are of.
     pub(crate) commits: [Commits; 3],
     /// The CTA barrier that it waited at last, and when.
@@ -112,9 +80,10 @@ const COMMITS: usize = 64;
 
 impl Warp {
     fn new(knowledge: &Knowledge) -> Self {
-        let group = Group { mask: !0, knowledge: knowledge.clone(), fences: None, seen: Vec::new() };
+        let group = Group { mask: !0, knowledge: knowledge.clone() };
         Self {
             groups: vec![group],
+            begun: Vec::new(),
             commits: Default::default(),
             barrier: None,
             failures: [None; 2],
@@ -127,12 +96,12 @@ impl Warp {
     /// Threads begin that know the same as those of the first warp of their CTA, or so much.
     fn begin(&mut self, knowledge: Option<&Knowledge>) {
         self.groups.truncate(1);
-        let Group { mask, knowledge: known, fences, seen } = &mut self.groups[0];
+        self.begun.clear();
+        let Group { mask, knowledge: known } = &mut self.groups[0];
         if let Some(knowledge) = knowledge {
             *known = knowledge.clone();
         }
-        (*mask, *fences) = (!0, None);
-        seen.clear();
+        *mask = !0;
         for commits in &mut self.commits {
             commits.last.clear();
             commits.forgotten = (0, 0);
@@ -198,19 +167,9 @@ impl Warp {
         if self.groups.len() == 1 {
             return;
         }
-        let same_fences = |a: &Group, b: &Group| match (&a.fences, &b.fences) {
-            (None, None) => true,
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            _ => false,
-        };
         let mut merged: Vec<Group> = Vec::with_capacity(1);
         for group in self.groups.drain(..) {
-            let same = |other: &&mut Group| {
-                other.knowledge.same(&group.knowledge)
-                    && other.seen.is_empty()
-                    && group.seen.is_empty()
-                    && same_fences(other, &group)
-            };
+            let same = |other: &&mut Group| other.knowledge.same(&group.knowledge);
             match merged.iter_mut().find(same) {
                 Some(other) => other.mask |= group.mask,
                 None => merged.push(group),
@@ -433,17 +392,20 @@ impl Block {
     pub(crate) fn meet(&mut self, arrivals: &[Arrival], everyone: bool, time: Time) {
         self.tell_apart();
         let cta = self.home.cta;
-        let (mut all, mut first): (Option<Knowledge>, Option<&Knowledge>) = (None, None);
+        let (mut all, mut last): (Option<Knowledge>, Option<&Knowledge>) = (None, None);
         for arrival in arrivals {
             let warp = &self.warps[usize::from(arrival.warp)];
             let of_waiting = warp.known(if arrival.known.is_none() { arrival.mask } else { 0 });
             for known in arrival.known.iter().chain(of_waiting) {
-                match &mut all {
-                    // Most know what the others know.
-                    Some(_) if first.is_some_and(|first| first.same(known)) => {}
-                    Some(all) => all.join(known),
-                    None => (all, first) = (Some(known.clone()), Some(known)),
+                // Most know what the one before them knows.
+                if last.is_some_and(|last| last.same(known)) {
+                    continue;
                 }
+                match &mut all {
+                    Some(all) => all.join(known),
+                    None => all = Some(known.clone()),
+                }
+                last = Some(known);
             }
         }
         let Some(mut all) = all else { return };
@@ -573,11 +535,6 @@ impl Launch {
         let [bx, by, _] = self.block;
         [index % bx, index / bx % by, index / (bx * by)]
     }
-}
-
-/// The place of a scope in [`Fences`].
-pub(crate) fn scope_index(scope: Scope) -> usize {
-    Scope::ALL.iter().position(|&s| s == scope).unwrap_or(0)
 }
 
 /// A clock that also knows some lanes' own accesses.

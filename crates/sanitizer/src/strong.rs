@@ -128,8 +128,9 @@ impl Detector {
         let Some(Block { warps, alike, shared, .. }) = blocks.get_mut(who.home.cta) else {
             return (done, mask);
         };
-        let together = |group: &&Group| group.mask & mask == mask && group.fences.is_none();
-        let Some(group) = warps[usize::from(who.warp)].groups.iter().find(together) else {
+        let warp = &warps[usize::from(who.warp)];
+        let together = |group: &&Group| group.mask & mask == mask && !warp.has_fenced(mask);
+        let Some(group) = warp.groups.iter().find(together) else {
             return (done, mask);
         };
         let entry = Entry::of_lanes(*time, who.home.cta, who.warp, mask, who.site);
