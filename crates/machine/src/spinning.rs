@@ -4,10 +4,10 @@
 //! a program that looks often at what does not change only has shorter turns.
 
 /// Looks that a pack may take at the same before it counts as spinning.
-const PATIENCE: u32 = 16;
+const PATIENCE: u32 = 4;
 
 /// The same in the turns after that.
-const LATER: u32 = 4;
+const LATER: u32 = 2;
 
 /// Places that a spinning loop may look at.
 const PLACES: usize = 4;

@@ -23,7 +23,7 @@ pub(crate) const AGENTS: u16 = 32;
 const LANES: usize = 32;
 
 /// See the module.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clock {
     /// Up to when everything by everyone is known.
     everyone: Time,
@@ -35,6 +35,30 @@ pub(crate) struct Clock {
     warps: Vec<(Key, OfWarp)>,
     /// Which of the clocks that a location has carried it goes on from, as long as that is told shortly.
     line: Standing,
+}
+
+impl Clone for Clock {
+    /// Mostly the copy learns of one more CTA or warp, for which there is room.
+    fn clone(&self) -> Self {
+        let Self { everyone, launches, ctas, warps, line } = self;
+        Self {
+            everyone: *everyone,
+            launches: launches.clone(),
+            ctas: with_room(ctas),
+            warps: with_room(warps),
+            line: *line,
+        }
+    }
+}
+
+/// A copy of a list that has room for some more.
+fn with_room<T: Clone>(list: &[T]) -> Vec<T> {
+    if list.is_empty() {
+        return Vec::new();
+    }
+    let mut copy = Vec::with_capacity(list.len() + 2);
+    copy.extend_from_slice(list);
+    copy
 }
 
 /// The number of a [line](Line), which clock of it, and the CTA of which more is known than that clock knows, if there is one. The
@@ -446,7 +470,7 @@ impl Clock {
     }
 
     /// Whether it knows all that another one does, if it goes on from the same clock of a line as that or from a later one.
-    fn covers_in_line(&self, other: &Self) -> Option<bool> {
+    pub(crate) fn covers_in_line(&self, other: &Self) -> Option<bool> {
         let (mine, theirs) = (self.line, other.line);
         let later = mine.line != 0 && mine.line == theirs.line && mine.place >= theirs.place;
         later.then(|| theirs.beyond.is_none_or(|cta| self.covers_cta(other, cta)))

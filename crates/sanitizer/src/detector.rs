@@ -479,8 +479,10 @@ impl Detector {
             return;
         }
         warp.update(lanes, |group| location.released.acquire(home, site.scope, &mut group.knowledge));
-        // What this very read has acquired before is known.
-        let again = |seen: &Seen| seen.acquired && seen.site == who.site;
+        // What this very read has acquired before is known, and so is what the location carries still.
+        let again = |seen: &Seen| {
+            seen.acquired && seen.site == who.site || location.released.continues(&seen.released)
+        };
         warp.acquire_seen(lanes, (home, site.scope), |seen| seen.address == key && !again(seen));
     }
 

@@ -40,6 +40,14 @@ impl Knowledge {
         join(&mut self.proxied, &other.proxied);
     }
 
+    /// Whether it is what a location carries that has carried another one, as far as that is told fast.
+    pub(crate) fn continues(&self, other: &Self) -> bool {
+        let by_locks = self.by_locks.is_some() || other.by_locks.is_some();
+        !by_locks
+            && Arc::ptr_eq(&self.proxied, &other.proxied)
+            && self.generic.covers_in_line(&other.generic) == Some(true)
+    }
+
     /// The same of what a location carries and of what is released to it.
     pub(crate) fn join_in_line(&mut self, other: &mut Self, line: &mut Option<Arc<Line>>) {
         match (&self.by_locks, &other.by_locks) {

@@ -1,7 +1,7 @@
 //! Looks: strong loads by one lane, most of them of threads that wait for something to change. Who looks where they have looked before, when
 //! nothing but looks has been told since, sees what they have seen and learns nothing: nobody is told of it.
 
-use crate::runs::address_of;
+use crate::runs::{address_of, lane_alone};
 use machine::memory::SpaceKind;
 use machine::observe::{Issue, PackAccess};
 use ptx::module::FuncId;
@@ -28,18 +28,13 @@ impl Look {
     /// What an instruction is that looks, if one lane executes it.
     fn of(issue: &Issue<'_>) -> Option<Self> {
         let PackAccess { space, addresses, .. } = issue.access.as_ref()?;
-        let mut active = issue.masks.iter().enumerate().filter(|(_, mask)| **mask != 0);
-        let (Some((warp, mask)), None) = (active.next(), active.next()) else { return None };
-        if !mask.is_power_of_two() {
-            return None;
-        }
-        let lane = mask.trailing_zeros();
+        let (warp, lane) = lane_alone(issue.masks)?;
         Some(Self {
             place: (issue.function.0, issue.instruction),
             block: issue.block,
             warp: issue.first_warp + warp as u32,
-            lane,
-            at: (Some(*space), address_of(addresses, warp, lane as usize)),
+            lane: lane as u32,
+            at: (Some(*space), address_of(addresses, warp, lane)),
         })
     }
 
@@ -48,13 +43,17 @@ impl Look {
     }
 
     fn number(&self) -> usize {
-        let [x, y, z] = self.block;
-        let parts = [self.place.1, self.warp, self.at.1 as u32 / 4, x, y, z];
-        let mixed =
-            parts.into_iter().fold(0_u32, |all, part| (all.rotate_left(5) ^ part).wrapping_mul(0x9e37_79b9));
-        (mixed >> 16) as usize % KNOWN
+        let Self { place, block: [x, y, z], warp, lane, at } = *self;
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        let parts = [pair(place.1, x), pair(z, y), pair(lane, warp), at.1];
+        let mixed = parts.into_iter().zip(ODD).fold(0, |all: u64, (part, odd)| all ^ part.wrapping_mul(odd));
+        (mixed >> 32) as usize % KNOWN
     }
 }
+
+/// Odd numbers without a pattern, that places of a table are made by.
+const ODD: [u64; 4] =
+    [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb, 0xd6e8_feb8_6659_fd93];
 
 /// The looks of a launch.
 #[derive(Debug)]
@@ -93,7 +92,8 @@ impl Looks {
     /// Whether a look was made when so much else had been told; from now on it was.
     pub(crate) fn repeats(&self, look: Look, now: u64) -> bool {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let places = [look.number(), look.number() ^ 1];
+        let number = look.number();
+        let places = [number, number ^ 1];
         let known_at = places.into_iter().any(|at| known[at] == (look, now));
         if !known_at {
             let free = places.into_iter().find(|&at| known[at].1 != now);

@@ -8,7 +8,7 @@ use crate::detector::{Detector, Target, Who};
 use crate::global::Global;
 use crate::race::STRONG;
 use crate::row::{ROW, Row, is_aligned};
-use crate::runs::address_of;
+use crate::runs::{address_of, lane_alone};
 use crate::shadow::{Cell, Extra, GRANULE};
 use crate::site::{Site, SiteId};
 use crate::state::Failure;
@@ -122,14 +122,11 @@ impl Detector {
         access: &PackAccess<'_>,
         masks: &[u32],
     ) -> bool {
-        let mut reading = (0..).zip(masks).filter(|(_, mask)| **mask != 0);
-        let (Some((warp, &mask)), None) = (reading.next(), reading.next()) else { return false };
-        if !mask.is_power_of_two() || access.bytes != site.element {
+        let Some((warp, lane)) = lane_alone(masks).filter(|_| access.bytes == site.element) else {
             return false;
-        }
-        let address = address_of(&access.addresses, warp, mask.trailing_zeros() as usize);
-        let target = self.target(who, access.space, address);
-        self.polls(Who { warp: who.warp + warp as u16, ..who }, mask, site, target)
+        };
+        let target = self.target(who, access.space, address_of(&access.addresses, warp, lane));
+        self.polls(Who { warp: who.warp + warp as u16, ..who }, 1 << lane, site, target)
     }
 
     /// Remembers a strong read of lanes.

@@ -5,6 +5,7 @@
 //! all batches are judged. So a launch takes as long as the slower one of both.
 
 use crate::detectors::Detectors;
+use crate::runs::{address_of, lane_alone};
 use machine::fault::Access;
 use machine::inspect::{Extent, Snapshot, State};
 use machine::lanes::Plane;
@@ -83,13 +84,14 @@ impl Batch {
         self.masks.extend(masks);
         self.masks.extend(active);
         let access = access.map(|PackAccess { space, access, bytes, addresses, step }| {
-            let addresses = match addresses {
-                PackAddresses::Uniform(address) => Addresses::Uniform(address),
-                PackAddresses::Narrow(planes, offset) => {
+            let addresses = match (lane_alone(masks), addresses) {
+                (Some((warp, lane)), addresses) => Addresses::Uniform(address_of(&addresses, warp, lane)),
+                (None, PackAddresses::Uniform(address)) => Addresses::Uniform(address),
+                (None, PackAddresses::Narrow(planes, offset)) => {
                     self.narrow.extend(&planes[..warps]);
                     Addresses::Narrow(offset)
                 }
-                PackAddresses::Wide(planes, offset) => {
+                (None, PackAddresses::Wide(planes, offset)) => {
                     self.wide.extend(&planes[..warps]);
                     Addresses::Wide(offset)
                 }

@@ -123,6 +123,14 @@ impl Released {
         scope >= Scope::Gpu && self.device.is_some() || self.parts(home, scope).next().is_some()
     }
 
+    /// Whether it carries what its location carried at an earlier time, and more; only if that is told fast.
+    pub(crate) fn continues(&self, earlier: &Self) -> bool {
+        match (&self.device, &earlier.device) {
+            (Some(now), Some(before)) => !earlier.narrow && now.continues(before),
+            _ => earlier.is_empty(),
+        }
+    }
+
     /// A thread learns what was released to it.
     pub(crate) fn acquire(&self, home: Home, scope: Scope, into: &mut Knowledge) {
         if let Some(device) = self.device.as_ref().filter(|_| scope >= Scope::Gpu) {

@@ -155,6 +155,13 @@ pub(crate) fn address_of(addresses: &PackAddresses<'_>, warp: usize, lane: usize
     }
 }
 
+/// The warp and the lane, if there is one alone.
+pub(crate) fn lane_alone(masks: &[u32]) -> Option<(usize, usize)> {
+    let mut active = masks.iter().enumerate().filter(|(_, mask)| **mask != 0);
+    let (Some((warp, mask)), None) = (active.next(), active.next()) else { return None };
+    mask.is_power_of_two().then(|| (warp, mask.trailing_zeros() as usize))
+}
+
 /// Whether the accesses of two warps are the same.
 #[inline(always)]
 pub(crate) fn are_alike(addresses: &PackAddresses<'_>, a: usize, b: usize) -> bool {
