@@ -1,8 +1,9 @@
 //! A warp: each lane stands somewhere, and lanes at one instruction execute it together.
 //!
 //! Those that execute are the running ones; where the others stand, and what they wait for, is noted for each. Lanes part where a branch is
-//! not taken by all. Of lanes that are ready those go first that are behind all others, until a `YIELD` or too many branches give the others
-//! their turn; lanes that come to one place run on together.
+//! not taken by all, and are different teams then, until an instruction waits for them: as on a GPU, teams that come to one place execute it
+//! one after the other. Of teams that are ready that goes first which is behind all others, until a `YIELD` or too many branches give the
+//! others their turn.
 
 mod objects;
 mod products;
@@ -100,8 +101,10 @@ pub(crate) struct Warp {
     /// Where each other lane stands.
     places: [usize; LANES],
     states: [State; LANES],
-    /// Where those stand whose turn is next.
-    turn: Option<usize>,
+    /// The team of each lane: those of one team stand at one place.
+    teams: [u8; LANES],
+    /// The team whose turn is next, and where it stands.
+    turn: Option<Standing>,
     /// Branches since others had their turn.
     branches: u32,
     /// Where lanes go that leave a collective.
@@ -122,6 +125,9 @@ pub(crate) struct Warp {
     /// When results are there, if anybody wants to know.
     pub(crate) timing: Option<Box<Timing>>,
 }
+
+/// Where a team stands, and its number.
+type Standing = (usize, u8);
 
 /// How many instructions were executed, and how the last one ended: with an event, or in which place with which fault.
 pub(crate) type Ended = (u64, Result<Option<Event>, (usize, FaultKind)>);
@@ -165,6 +171,7 @@ impl Warp {
             ready: if count == 32 { u32::MAX } else { (1 << count) - 1 },
             places: [0; LANES],
             states,
+            teams: [0; LANES],
             turn: None,
             branches: 0,
             leave_to: [0; LANES],
@@ -247,26 +254,33 @@ impl Warp {
         (0..LANES).find(|&lane| self.states[lane] != State::Exited).map_or(0, |lane| self.places[lane])
     }
 
-    /// Chooses who runs: lanes whose turn it is, or those that are behind all others.
+    fn standing(&self, lane: usize) -> Standing {
+        (self.places[lane], self.teams[lane])
+    }
+
+    /// The first team that is ready behind another one.
+    fn next_behind(&self, standing: Standing) -> Option<Standing> {
+        lanes(self.ready).map(|lane| self.standing(lane)).filter(|it| *it > standing).min()
+    }
+
+    /// Chooses who runs: the team whose turn it is, or that which is behind all others.
     fn select(&mut self) -> bool {
         let ready = self.ready;
-        let here = self.turn.take().filter(|turn| lanes(ready).any(|lane| self.places[lane] == *turn));
-        let Some(place) = here.or_else(|| lanes(ready).map(|lane| self.places[lane]).min()) else {
-            return false;
-        };
-        self.place = place;
-        self.running =
-            lanes(ready).filter(|&lane| self.places[lane] == place).fold(0, |mask, lane| mask | 1 << lane);
+        let here = self.turn.take().filter(|turn| lanes(ready).any(|lane| self.standing(lane) == *turn));
+        let first = || lanes(ready).map(|lane| self.standing(lane)).min();
+        let Some(standing) = here.or_else(first) else { return false };
+        self.place = standing.0;
+        let of_team = lanes(ready).filter(|&lane| self.standing(lane) == standing);
+        self.running = of_team.fold(0, |mask, lane| mask | 1 << lane);
         true
     }
 
-    /// Lanes that come to where others run join them.
-    fn join(&mut self) {
-        for lane in lanes(self.ready & !self.running) {
-            if self.places[lane] == self.place {
-                self.running |= 1 << lane;
-            }
-        }
+    /// Lanes are a team of their own from now on.
+    fn part(&mut self, team: u32) {
+        let used = (0..LANES).filter(|&lane| self.states[lane] != State::Exited);
+        let used = used.fold(0_u64, |used, lane| used | 1 << self.teams[lane]);
+        let number = (!used).trailing_zeros() as u8;
+        lanes(team).for_each(|lane| self.teams[lane] = number);
     }
 
     /// Those that run stand where they are, and somebody is chosen anew.
@@ -280,9 +294,15 @@ impl Warp {
         for lane in lanes(stopped) {
             (self.states[lane], self.places[lane]) = (state, place);
         }
+        self.leave_running(stopped);
+    }
+
+    /// Lanes run no longer; the others of their team, if there are any, are another one.
+    fn leave_running(&mut self, stopped: u32) {
         self.running &= !stopped;
         self.ready &= !stopped;
         if self.running != 0 {
+            self.part(stopped);
             self.park();
         }
     }
@@ -293,22 +313,15 @@ impl Warp {
         if self.running == self.ready {
             return;
         }
-        let place = self.place;
+        let team = self.running.trailing_zeros() as usize % LANES;
         self.park();
-        self.turn = lanes(self.ready).map(|lane| self.places[lane]).filter(|&it| it > place).min();
+        self.turn = self.next_behind(self.standing(team));
     }
 
     /// The instruction that would be executed next, if any lane can go on.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<usize> {
-        if self.running == 0 {
-            if !self.select() {
-                return None;
-            }
-        } else if self.running != self.ready {
-            self.join();
-        }
-        Some(self.place)
+        (self.running != 0 || self.select()).then_some(self.place)
     }
 
     /// The lanes that would carry it out, and the memory that they would touch, if it is an access.
@@ -629,15 +642,24 @@ impl Warp {
         }
         let stays = self.running & !taken;
         lanes(stays).for_each(|lane| self.places[lane] = self.place);
-        for lane in lanes(taken) {
-            self.places[lane] = target(&self.registers, lane);
+        // Those who go to one place are a team.
+        let (mut rest, mut is_new) = (taken, stays != 0);
+        while rest != 0 {
+            let to = target(&self.registers, rest.trailing_zeros() as usize);
+            let team = lanes(rest).filter(|&lane| target(&self.registers, lane) == to);
+            let team = team.fold(0, |team, lane| team | 1 << lane);
+            lanes(team).for_each(|lane| self.places[lane] = to);
+            if is_new {
+                self.part(team);
+            }
+            (rest, is_new) = (rest & !team, true);
         }
         self.running = 0;
         self.turn = None;
         self.branches += 1;
         if self.branches >= PATIENCE {
             self.branches = 0;
-            self.turn = lanes(self.ready).map(|lane| self.places[lane]).filter(|&it| it > first).min();
+            self.turn = self.next_behind(self.standing(taken.trailing_zeros() as usize));
         }
     }
 
@@ -660,19 +682,17 @@ impl Warp {
         if lanes(active).all(|lane| masks[lane] & away == 0) {
             return Ok(());
         }
-        let others = self.running & !active;
-        lanes(others).for_each(|lane| self.places[lane] = self.place);
         for lane in lanes(active) {
             (self.states[lane], self.places[lane]) = (state(masks[lane]), place);
         }
-        self.running = 0;
-        self.ready &= !active;
+        self.leave_running(active);
         self.meet();
         Ok(())
     }
 
-    /// Lanes go on whose company is complete, as far as it has not exited.
+    /// Lanes go on whose company is complete, as far as it has not exited: those at one place as one team.
     fn meet(&mut self) {
+        let mut gone_on: Vec<(usize, u32)> = Vec::new();
         let (states, places, exited) = (self.states, self.places, self.exited());
         for lane in 0..LANES {
             let complete = match states[lane] {
@@ -706,11 +726,19 @@ impl Warp {
                     | State::Phase { .. }
                     | State::Exited => lane,
                 };
-                self.places[lane] = places[from] + 1;
+                let place = places[from] + 1;
+                self.places[lane] = place;
                 self.wake(lane);
-                if self.running == 0 {
-                    self.turn = Some(places[from] + 1);
+                match gone_on.iter_mut().find(|(at, _)| *at == place) {
+                    Some((_, team)) => *team |= 1 << lane,
+                    None => gone_on.push((place, 1 << lane)),
                 }
+            }
+        }
+        for (place, team) in gone_on {
+            self.part(team);
+            if self.running == 0 {
+                self.turn = Some((place, self.teams[team.trailing_zeros() as usize]));
             }
         }
     }

@@ -83,11 +83,7 @@ impl Warp {
                 self.registers.set_mask(Place::Predicate(*flag), active, over);
                 if waiting != 0 {
                     lanes(waiting).for_each(|lane| self.places[lane] = place);
-                    self.running &= !waiting;
-                    self.ready &= !waiting;
-                    if self.running != 0 {
-                        self.park();
-                    }
+                    self.leave_running(waiting);
                 }
             }
         }
