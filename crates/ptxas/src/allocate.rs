@@ -10,6 +10,9 @@ pub const GENERAL: u32 = 253;
 const STACK_POINTER: u32 = 1;
 /// P7 is PT.
 const PREDICATES: u32 = 7;
+/// The uniform registers for values. Each value has its own for the whole kernel: lanes that have parted take turns in ways that nobody
+/// knows, and what one way writes the other would find. Those below are for instructions that take their operands there; UR63 is URZ.
+pub(crate) const UNIFORM: std::ops::Range<u32> = 24..63;
 
 /// Most words of a set for each block: 256 MiB, of which there are four.
 pub(crate) const MOST_WORDS: usize = 1 << 25;
@@ -82,7 +85,7 @@ pub fn allocate(
         let registers = code.registers.iter().zip(&ranges).zip(&allocation.0);
         let ends = registers.map(|((info, range), &at)| match info.class {
             Class::General(width) if range.is_some() => at + u32::from(width),
-            Class::General(_) | Class::Predicate => 0,
+            Class::General(_) | Class::Predicate | Class::Uniform(_) => 0,
         });
         ends.max().unwrap_or(0).max(STACK_POINTER + 1)
     };
@@ -129,6 +132,7 @@ impl Placing<'_> {
             |i: usize| matches!(self.code.registers[i].class, Class::General(width) if width >= wide);
         order.sort_by_key(|&(range, i)| (!is_wide(i), range.start, i));
         let mut places = vec![0; self.ranges.len()];
+        let mut uniform = UNIFORM.start;
         let mut general = File::new(limit.min(GENERAL));
         general.take(STACK_POINTER as usize, &[Range { start: 0, end: u32::MAX }], None);
         let mut predicates = File::new(PREDICATES);
@@ -138,12 +142,17 @@ impl Placing<'_> {
             let (file, width) = match self.code.registers[i].class {
                 Class::General(width) => (&mut general, width),
                 Class::Predicate => (&mut predicates, 1),
+                Class::Uniform(width) => {
+                    places[i] = uniform.next_multiple_of(alignment(width));
+                    uniform = places[i] + u32::from(width);
+                    continue;
+                }
             };
             let first = self.units.first[i] as usize;
             let parts = &self.of_parts[first..first + usize::from(width)];
             let place = match (choose(file, parts, range, choice), self.code.registers[i].class) {
                 (Some(place), _) => place,
-                (None, Class::Predicate) => return Err(Shortage::Predicates),
+                (None, Class::Predicate | Class::Uniform(_)) => return Err(Shortage::Predicates),
                 (None, Class::General(_)) => {
                     let own = cost(reg, range);
                     match (self.cheapest(file, parts, cost), own) {
@@ -257,10 +266,7 @@ impl Units {
             .iter()
             .map(|info| {
                 let at = count;
-                count += match info.class {
-                    Class::General(width) => u32::from(width),
-                    Class::Predicate => 1,
-                };
+                count += u32::from(info.class.width());
                 at
             })
             .collect();

@@ -23,14 +23,15 @@ impl Holds {
     }
 }
 
-/// General registers, then predicates.
-const PLACES: usize = 256 + 8;
+/// General registers, then predicates, then uniform registers.
+const PLACES: usize = 256 + 8 + 64;
 
 /// The lines that read a register which something else has been written to.
 pub(crate) fn clashes(code: &Code, allocation: &Allocation) -> Vec<usize> {
     let place = |reg: Reg, part: u8| match code.registers[reg.0 as usize].class {
         Class::General(_) => allocation.of(reg) as usize + usize::from(part),
         Class::Predicate => 256 + allocation.of(reg) as usize,
+        Class::Uniform(_) => 264 + allocation.of(reg) as usize + usize::from(part),
     };
     let blocks = blocks(code);
     let mut before: Vec<Option<[Holds; PLACES]>> = vec![None; blocks.len()];
