@@ -119,7 +119,7 @@ pub(crate) fn weight(one: &Instruction) -> Option<Weight> {
     }
     let cycles = match latency(one) {
         Latency::Fixed(Pipe::Doubles) => 8,
-        Latency::Fixed(Pipe::Uniform) => 2,
+        Latency::Fixed(Pipe::UniformLoad) => 2,
         Latency::Fixed(Pipe::Matrices(cycles)) => cycles.into(),
         Latency::Fixed(_) => 5,
         Latency::Variable { .. } if one.name.contains(".STRONG") || kind == Kind::Atomic => {

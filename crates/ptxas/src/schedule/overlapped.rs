@@ -45,6 +45,8 @@ const MEETING_STALL: u64 = 6;
 const SCOREBOARD_STALL: u64 = 2;
 /// Until what came to a uniform register is read: ptxas leaves 12 or 13.
 const UNIFORM_CYCLES: u64 = 13;
+/// The same of what the uniform pipe computed and other pipes read: an H200 needs six.
+const UNIFORM_NEAR_CYCLES: u64 = 6;
 /// Until what was loaded to one is read: an H100 needs no more than one cycle, ptxas leaves two, and 6 or 7 where addresses and doubles
 /// read it.
 const UNIFORM_LOAD_CYCLES: u64 = 2;
@@ -167,16 +169,24 @@ impl Coming {
         let cycles = match (self.pipe, reader) {
             (Pipe::Matrices(cycles), _) => return self.at + u64::from(cycles),
             (Pipe::Doubles, _) => DOUBLE_CYCLES,
-            (Pipe::Uniform, Some(Pipe::Integer | Pipe::Products | Pipe::Wide | Pipe::Uniform)) => {
-                return self.at + UNIFORM_LOAD_CYCLES;
-            }
-            (Pipe::Uniform, _) => return self.at + UNIFORM_LOAD_FAR_CYCLES,
+            (Pipe::UniformLoad | Pipe::Uniform, _) => return self.at + uniform_cycles(self.pipe, reader),
             (_, Some(Pipe::Matrices(_))) => PRODUCT_CYCLES,
             _ if same => NEAR_CYCLES,
             _ => FAR_CYCLES,
         };
         let far = matches!(reader, None | Some(Pipe::Doubles));
         self.at + cycles + if far { MORE_CYCLES } else { 0 }
+    }
+}
+
+/// Cycles until a uniform register that a pipe writes is read.
+fn uniform_cycles(pipe: Pipe, reader: Option<Pipe>) -> u64 {
+    match (pipe == Pipe::UniformLoad, reader) {
+        (true, Some(Pipe::Integer | Pipe::Products | Pipe::Wide | Pipe::Uniform)) => UNIFORM_LOAD_CYCLES,
+        (true, _) => UNIFORM_LOAD_FAR_CYCLES,
+        (false, Some(Pipe::Uniform)) => NEAR_CYCLES,
+        (false, Some(Pipe::Integer | Pipe::Products | Pipe::Wide)) => UNIFORM_NEAR_CYCLES,
+        (false, _) => UNIFORM_CYCLES,
     }
 }
 
