@@ -133,10 +133,11 @@ pub(crate) fn with_uniform(one: &Instruction, index: usize, uniform: Reg) -> Opt
     let slot = index.checked_sub(one.written)?;
     let Operand::General { part, width, before, after: "", .. } = one.operands[index] else { return None };
     let (uniforms, sources) = uniform_slots(one)?;
-    if slot >= sources || !is_alone(one, slot, sources) {
+    let mut changed = one.clone();
+    compare_with_zero(&mut changed);
+    if slot >= sources || !is_alone(&changed, slot, sources) {
         return None;
     }
-    let mut changed = one.clone();
     changed.operands[index] = Operand::Uniform { reg: uniform, part, width, before };
     if uniforms.contains(&slot) {
         return Some(changed);
@@ -154,6 +155,23 @@ pub(crate) fn with_uniform(one: &Instruction, index: usize, uniform: Reg) -> Opt
         (_, 0) => swap(&mut changed).then_some(changed),
         _ => None,
     }
+}
+
+/// Lets a comparison with one or minus one be the same with zero, which is a register.
+fn compare_with_zero(one: &mut Instruction) {
+    let second = one.written + 1;
+    let Some(bits) = one.operands.get(second).and_then(constant) else { return };
+    let same = match (one.name.as_str(), bits as i32) {
+        ("ISETP.LT.AND", 1) => "ISETP.LE.AND",
+        ("ISETP.GE.AND", 1) => "ISETP.GT.AND",
+        ("ISETP.LE.AND", -1) => "ISETP.LT.AND",
+        ("ISETP.GT.AND", -1) => "ISETP.GE.AND",
+        ("ISETP.LT.U32.AND", 1) => "ISETP.EQ.U32.AND",
+        ("ISETP.GE.U32.AND", 1) => "ISETP.NE.U32.AND",
+        _ => return,
+    };
+    one.name = same.into();
+    one.operands[second] = Operand::zero();
 }
 
 /// A normal number or an infinity as it is spelled.

@@ -15,7 +15,7 @@ use smol_str::{SmolStr, format_smolstr};
 use std::collections::BTreeMap;
 
 /// Special registers that all lanes of a warp have alike, whenever they ask.
-const ALIKE: [&str; 3] = ["SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z"];
+const ALIKE: [&str; 4] = ["SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z", "SR_CgaCtaId"];
 
 /// A value that may stand in uniform registers.
 struct Candidate {
@@ -145,19 +145,36 @@ fn plan(code: &Code, candidates: &[Candidate], depth: &[u32]) -> Result<Vec<Chos
         Line::Label(_) => true,
         Line::Instruction(one) => one.name.leaves(),
     });
+    // In how many loops each is read, or what is computed of it; who reads comes later.
+    let mut reach = vec![0; candidates.len()];
+    let reached = |reach: &[u32], line: usize| match computed.get(&line) {
+        Some(&place) => reach[place],
+        None => depth[line],
+    };
+    for (place, it) in candidates.iter().enumerate().rev() {
+        reach[place] = it.readers.iter().map(|&(line, _)| reached(&reach, line)).max().unwrap_or(0);
+    }
     // An instruction takes one of them: that which is read in more loops.
     let mut order: Vec<usize> = (0..candidates.len()).collect();
-    let innermost = |it: &Candidate| it.readers.iter().map(|&(line, _)| depth[line]).max();
     order.sort_by_key(|&place| {
         let it = &candidates[place];
-        (std::cmp::Reverse((innermost(it), it.width)), it.line)
+        (std::cmp::Reverse((reach[place], it.width)), it.line)
     });
     let mut taken: HashMap<usize, Reg> = HashMap::default();
     let mut chosen = Vec::new();
     let mut next = UNIFORM.start;
     for place in order {
         let it = &candidates[place];
-        let in_entry = entry.is_none_or(|entry| it.line < entry);
+        // A constant beside gets a register for all loops.
+        let beside = |&(line, index): &(usize, usize)| match &code.lines[line] {
+            Line::Instruction(one) => constant_beside(one, index).map(|(_, bits)| bits),
+            Line::Label(_) => None,
+        };
+        let in_loops = it.readers.iter().filter(|reader| depth[reader.0] > depth[it.line]);
+        let constants: Vec<u32> = match entry.is_none_or(|entry| it.line < entry) {
+            true => in_loops.filter_map(beside).collect(),
+            false => Vec::new(),
+        };
         let taking = |&(line, index): &(usize, usize)| {
             let Line::Instruction(one) = &code.lines[line] else { return Taking::No };
             if computed.contains_key(&line) {
@@ -168,7 +185,7 @@ fn plan(code: &Code, candidates: &[Candidate], depth: &[u32]) -> Result<Vec<Chos
                 Taking::No
             } else if slots::with_uniform(one, index, it.reg).is_some() {
                 Taking::Stands
-            } else if in_entry && depth[line] > depth[it.line] && constant_beside(one, index).is_some() {
+            } else if beside(&(line, index)).is_some_and(|bits| constants.contains(&bits)) {
                 Taking::BesideConstant
             } else {
                 Taking::No
@@ -177,7 +194,7 @@ fn plan(code: &Code, candidates: &[Candidate], depth: &[u32]) -> Result<Vec<Chos
         let takings: Vec<Taking> = it.readers.iter().map(taking).collect();
         let deepest = |takes: bool| {
             let readers = it.readers.iter().zip(&takings).filter(|(_, how)| (**how != Taking::No) == takes);
-            readers.map(|(&(line, _), _)| depth[line]).max()
+            readers.map(|(&(line, _), _)| reached(&reach, line)).max()
         };
         let first = next.next_multiple_of(alignment(it.width));
         let pays = match deepest(false) {
