@@ -97,14 +97,44 @@ pub fn allocate(
     // What takes the same out of the order twice gives the same places twice.
     let mut wides = vec![NARROW, 4, 2];
     wides.dedup_by_key(|wide| of_width(*wide));
-    let ways = wides.into_iter().filter_map(|wide| {
-        let found = placing.place(limit, &|_, _| None, Choice::First, wide).ok()?;
-        Some((used(&found), wide, found))
-    });
-    let Some((used, wide, few)) = ways.min_by_key(|&(used, ..)| used) else {
-        return placing.place(limit, cost, Choice::First, NARROW);
+    let ways = |first: First| {
+        let placing = &placing;
+        let found = wides.iter().filter_map(move |&wide| {
+            let order = Order { wide, first };
+            let found = placing.place(limit, &|_, _| None, Choice::First, order).ok()?;
+            Some((used(&found), order, found))
+        });
+        found.min_by_key(|&(used, ..)| used)
     };
-    Ok(placing.place(used, &|_, _| None, Choice::Longest, wide).unwrap_or(few))
+    let Some(mut best) = ways(First::Begins) else {
+        return placing.place(limit, cost, Choice::First, Order { wide: NARROW, first: First::Begins });
+    };
+    let peak = counts(code, &units, &of_parts, 1).into_iter().max().unwrap_or(0);
+    // Where the gaps are too small for rows, another order may leave fewer.
+    if best.0 > peak + STACK_POINTER
+        && let Some(other) = ways(First::Longest).filter(|other| other.0 < best.0)
+    {
+        best = other;
+    }
+    let (used, order, few) = best;
+    Ok(placing.place(used, &|_, _| None, Choice::Longest, order).unwrap_or(few))
+}
+
+/// In which order registers are given places.
+#[derive(Clone, Copy)]
+struct Order {
+    /// Those of so many parts and more come first.
+    wide: u8,
+    /// Which of the others.
+    first: First,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum First {
+    /// Who begins to matter first.
+    Begins,
+    /// Who matters longest.
+    Longest,
 }
 
 /// A width that no register has.
@@ -118,19 +148,23 @@ struct Placing<'a> {
 }
 
 impl Placing<'_> {
-    /// Gives places one after the other, first to those of so many parts and more, each time by where they begin to matter.
+    /// Gives places one after the other.
     fn place(
         &self,
         limit: u32,
         cost: &dyn Fn(Reg, Range) -> Option<f64>,
         choice: Choice,
-        wide: u8,
+        by: Order,
     ) -> Result<Allocation, Shortage> {
         let mut order: Vec<(Range, usize)> =
             self.ranges.iter().enumerate().filter_map(|(i, range)| Some(((*range)?, i))).collect();
         let is_wide =
-            |i: usize| matches!(self.code.registers[i].class, Class::General(width) if width >= wide);
-        order.sort_by_key(|&(range, i)| (!is_wide(i), range.start, i));
+            |i: usize| matches!(self.code.registers[i].class, Class::General(width) if width >= by.wide);
+        let key = |range: Range| match by.first {
+            First::Begins => range.start,
+            First::Longest => u32::MAX - (range.end - range.start),
+        };
+        order.sort_by_key(|&(range, i)| (!is_wide(i), key(range), i));
         let mut places = vec![0; self.ranges.len()];
         let mut uniform = UNIFORM.start;
         let mut general = File::new(limit.min(GENERAL));
@@ -231,18 +265,23 @@ fn choose(file: &File, parts: &[Vec<Range>], whole: Range, choice: Choice) -> Op
 
 /// How many general registers have a value at each line that matters there or later.
 pub(crate) fn in_use(code: &Code) -> Vec<u32> {
-    let mut change = vec![0_i64; code.lines.len() + 2];
     let units = Units::new(code);
-    let of_parts = ranges_of_parts(code, &units);
+    counts(code, &units, &ranges_of_parts(code, &units), 2)
+}
+
+/// How many general registers have a value at each place that matters there or later, or in each run of so many places.
+fn counts(code: &Code, units: &Units, of_parts: &[Vec<Range>], places: u32) -> Vec<u32> {
+    let all = 2 * code.lines.len() / places as usize;
+    let mut change = vec![0_i64; all + 2];
     for (info, &first) in code.registers.iter().zip(&units.first) {
         let Class::General(width) = info.class else { continue };
         for range in of_parts[first as usize..first as usize + usize::from(width)].iter().flatten() {
-            change[range.start as usize / 2] += 1;
-            change[range.end as usize / 2 + 1] -= 1;
+            change[(range.start / places) as usize] += 1;
+            change[(range.end / places) as usize + 1] -= 1;
         }
     }
     let mut now = 0;
-    change.truncate(code.lines.len());
+    change.truncate(all);
     change
         .into_iter()
         .map(|change| {

@@ -45,12 +45,11 @@ const MEETING_STALL: u64 = 6;
 const SCOREBOARD_STALL: u64 = 2;
 /// Until what came to a uniform register is read: ptxas leaves 12 or 13.
 const UNIFORM_CYCLES: u64 = 13;
-/// The same of what the uniform pipe computed and other pipes read: an H200 needs six.
+/// The same of what the uniform pipe computed, for pipes that an H200 was asked of.
 const UNIFORM_NEAR_CYCLES: u64 = 6;
-/// Until what was loaded to one is read: an H100 needs no more than one cycle, ptxas leaves two, and 6 or 7 where addresses and doubles
-/// read it.
+/// The same of what was loaded or copied there: one cycle is enough for these pipes, ptxas leaves two. In front of an address it leaves 6.
 const UNIFORM_LOAD_CYCLES: u64 = 2;
-const UNIFORM_LOAD_FAR_CYCLES: u64 = 7;
+const UNIFORM_LOAD_FAR_CYCLES: u64 = 6;
 /// Behind a product of a warpgroup: ptxas leaves 3 in front of a wait.
 const GROUP_STALL: u64 = 4;
 const BOARDS: usize = 6;
@@ -181,12 +180,14 @@ impl Coming {
 
 /// Cycles until a uniform register that a pipe writes is read.
 fn uniform_cycles(pipe: Pipe, reader: Option<Pipe>) -> u64 {
-    match (pipe == Pipe::UniformLoad, reader) {
-        (true, Some(Pipe::Integer | Pipe::Products | Pipe::Wide | Pipe::Uniform)) => UNIFORM_LOAD_CYCLES,
-        (true, _) => UNIFORM_LOAD_FAR_CYCLES,
-        (false, Some(Pipe::Uniform)) => NEAR_CYCLES,
-        (false, Some(Pipe::Integer | Pipe::Products | Pipe::Wide)) => UNIFORM_NEAR_CYCLES,
-        (false, _) => UNIFORM_CYCLES,
+    let is_near = matches!(reader, Some(Pipe::Integer | Pipe::Products | Pipe::Wide | Pipe::Doubles));
+    match (pipe, reader) {
+        (Pipe::UniformLoad, Some(Pipe::Uniform)) => UNIFORM_LOAD_CYCLES,
+        (Pipe::UniformLoad, _) if is_near => UNIFORM_LOAD_CYCLES,
+        (Pipe::UniformLoad, _) => UNIFORM_LOAD_FAR_CYCLES,
+        (_, Some(Pipe::Uniform)) => NEAR_CYCLES,
+        _ if is_near => UNIFORM_NEAR_CYCLES,
+        _ => UNIFORM_CYCLES,
     }
 }
 
