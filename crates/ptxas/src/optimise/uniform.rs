@@ -295,18 +295,18 @@ fn uniform_computation(one: &Instruction, is_uniform: impl Fn(Reg) -> bool) -> O
     let sources = match one.name.as_str() {
         "IADD3" | "IMAD" | "IMAD.WIDE" | "IMAD.WIDE.U32" | "LOP3.LUT" => 3,
         "LEA" => 2,
+        "MOV" => 1,
         name if name.starts_with("SHF.") => 3,
         _ => return None,
     };
-    let mut uniform = 0;
     for operand in one.operands[1..].iter().take(sources) {
         match operand {
-            Operand::General { reg, after: "", .. } if is_uniform(*reg) => uniform += 1,
+            Operand::General { reg, after: "", .. } if is_uniform(*reg) => {}
             _ if slots::constant(operand).is_some() => {}
             _ => return None,
         }
     }
-    (uniform > 0).then(|| format_smolstr!("U{}", one.name.as_str()))
+    Some(format_smolstr!("U{}", one.name.as_str()))
 }
 
 /// That instruction, with the names of uniform registers for what it reads.
