@@ -166,7 +166,7 @@ impl Placing<'_> {
         };
         order.sort_by_key(|&(range, i)| (!is_wide(i), key(range), i));
         let mut places = vec![0; self.ranges.len()];
-        let mut uniform = UNIFORM.start;
+        let mut uniform = UNIFORM;
         let mut general = File::new(limit.min(GENERAL));
         general.take(STACK_POINTER as usize, &[Range { start: 0, end: u32::MAX }], None);
         let mut predicates = File::new(PREDICATES);
@@ -176,9 +176,15 @@ impl Placing<'_> {
             let (file, width) = match self.code.registers[i].class {
                 Class::General(width) => (&mut general, width),
                 Class::Predicate => (&mut predicates, 1),
+                // Pairs come from the one end, single ones from the other.
+                Class::Uniform(1) => {
+                    uniform.end -= 1;
+                    places[i] = uniform.end;
+                    continue;
+                }
                 Class::Uniform(width) => {
-                    places[i] = uniform.next_multiple_of(alignment(width));
-                    uniform = places[i] + u32::from(width);
+                    places[i] = uniform.start;
+                    uniform.start += u32::from(width);
                     continue;
                 }
             };
@@ -445,7 +451,7 @@ pub(crate) fn dead_lines(code: &Code, pure: &dyn Fn(&Instruction) -> bool) -> Ve
     dead
 }
 
-/// The registers whose values matter behind a call that comes before their last reader.
+/// The registers whose values matter behind a call that comes before their last reader; but for uniform ones, which nobody else has.
 pub(crate) fn live_across_calls(code: &Code) -> HashSet<Reg> {
     let units = Units::new(code);
     let owners: Vec<Reg> = (0..code.registers.len() as u32)
@@ -471,6 +477,7 @@ pub(crate) fn live_across_calls(code: &Code) -> HashSet<Reg> {
             units.reads(code, one, &mut |unit| live[unit as usize / 64] |= 1 << (unit % 64));
         }
     }
+    found.retain(|reg| !matches!(code.registers[reg.0 as usize].class, Class::Uniform(_)));
     found
 }
 

@@ -8,8 +8,8 @@
 
 use super::slots;
 use crate::allocate::UNIFORM;
-use crate::code::{Class, Code, Instruction, Label, Line, Operand, Reg, alignment};
-use crate::opcode::Kind;
+use crate::code::{Class, Code, Instruction, Line, Operand, Reg};
+use crate::spill::depths;
 use rustc_hash::FxHashMap as HashMap;
 use smol_str::{SmolStr, format_smolstr};
 use std::collections::BTreeMap;
@@ -113,28 +113,8 @@ fn candidates(code: &Code) -> Vec<Candidate> {
     found
 }
 
-/// In how many loops a line stands, as branches back tell.
-fn depths(code: &Code) -> Vec<u32> {
-    let mut labels: HashMap<Label, usize> = HashMap::default();
-    let mut depths = vec![0; code.lines.len()];
-    for (at, line) in code.lines.iter().enumerate() {
-        match line {
-            Line::Label(label) => drop(labels.insert(*label, at)),
-            Line::Instruction(one) if one.name.kind() == Kind::Branch => {
-                if let Some(Operand::Target(label)) = one.operands.last()
-                    && let Some(&head) = labels.get(label)
-                {
-                    depths[head..=at].iter_mut().for_each(|depth| *depth += 1);
-                }
-            }
-            Line::Instruction(_) => {}
-        }
-    }
-    depths
-}
-
 /// Which candidates to choose; or one that is computed, but for which there is no use.
-fn plan(code: &Code, candidates: &[Candidate], depth: &[u32]) -> Result<Vec<Chosen>, usize> {
+fn plan(code: &Code, candidates: &[Candidate], depth: &[i32]) -> Result<Vec<Chosen>, usize> {
     let computed: HashMap<usize, usize> = candidates
         .iter()
         .enumerate()
@@ -147,7 +127,7 @@ fn plan(code: &Code, candidates: &[Candidate], depth: &[u32]) -> Result<Vec<Chos
     });
     // In how many loops each is read, or what is computed of it; who reads comes later.
     let mut reach = vec![0; candidates.len()];
-    let reached = |reach: &[u32], line: usize| match computed.get(&line) {
+    let reached = |reach: &[i32], line: usize| match computed.get(&line) {
         Some(&place) => reach[place],
         None => depth[line],
     };
@@ -162,7 +142,7 @@ fn plan(code: &Code, candidates: &[Candidate], depth: &[u32]) -> Result<Vec<Chos
     });
     let mut taken: HashMap<usize, Reg> = HashMap::default();
     let mut chosen = Vec::new();
-    let mut next = UNIFORM.start;
+    let mut left = UNIFORM.len();
     for place in order {
         let it = &candidates[place];
         // A constant beside gets a register for all loops.
@@ -196,20 +176,19 @@ fn plan(code: &Code, candidates: &[Candidate], depth: &[u32]) -> Result<Vec<Chos
             let readers = it.readers.iter().zip(&takings).filter(|(_, how)| (**how != Taking::No) == takes);
             readers.map(|(&(line, _), _)| reached(&reach, line)).max()
         };
-        let first = next.next_multiple_of(alignment(it.width));
         let pays = match deepest(false) {
             None => true,
             // The others go on reading the general register, up to which it is needed.
             Some(others) => it.is_loaded && deepest(true).is_some_and(|depth| depth > others),
         };
-        if !pays || first + u32::from(it.width) > UNIFORM.end {
+        if !pays || usize::from(it.width) > left {
             let reader = it.readers.iter().find_map(|(line, _)| computed.get(line));
             match if it.is_loaded { reader } else { Some(&place) } {
                 Some(&gone) => return Err(gone),
                 None => continue,
             }
         }
-        next = first + u32::from(it.width);
+        left -= usize::from(it.width);
         for (&(line, _), how) in it.readers.iter().zip(&takings) {
             if matches!(how, Taking::Stands | Taking::BesideConstant) {
                 taken.insert(line, it.reg);
@@ -231,22 +210,20 @@ fn apply(code: &mut Code, candidates: &[Candidate], chosen: &[Chosen]) {
     for Chosen { candidate, takings } in chosen {
         let it = &candidates[*candidate];
         for (&(line, index), how) in it.readers.iter().zip(takings) {
-            let Line::Instruction(one) = &mut code.lines[line] else { continue };
-            if *how == Taking::BesideConstant
-                && let Some((at, bits)) = constant_beside(one, index)
-            {
-                let info = crate::code::Info { class: Class::General(1), temporary: false };
-                let (first, reg) = constants.entry(bits).or_insert_with(|| {
-                    code.registers.push(info);
-                    (it.line, Reg(code.registers.len() as u32 - 1))
-                });
+            if !matches!(how, Taking::Stands | Taking::BesideConstant) {
+                continue;
+            }
+            let Line::Instruction(one) = &code.lines[line] else { continue };
+            let mut one = one.clone();
+            if let (Taking::BesideConstant, Some((at, bits))) = (how, constant_beside(&one, index)) {
+                let (first, reg) = constants
+                    .entry(bits)
+                    .or_insert_with(|| (it.line, code.register(Class::General(1), false)));
                 *first = (*first).min(it.line);
                 one.operands[at] = Operand::low(*reg);
             }
-            if matches!(how, Taking::Stands | Taking::BesideConstant)
-                && let Some(changed) = slots::with_uniform(one, index, names[&it.reg])
-            {
-                *one = changed;
+            if let Some(changed) = slots::with_uniform(&one, index, names[&it.reg]) {
+                code.lines[line] = Line::Instruction(changed);
             }
         }
         let Line::Instruction(one) = &mut code.lines[it.line] else { continue };
@@ -332,4 +309,121 @@ fn constant_beside(one: &Instruction, index: usize) -> Option<(usize, u32)> {
     let is_addend = one.name.starts_with("IMAD.WIDE") && index == one.written + 2;
     let bits = one.operands.get(factor).and_then(slots::constant).filter(|&bits| bits != 0)?;
     is_addend.then_some((factor, bits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::choose;
+    use crate::code::{Class, Code, Line, Operand, Reg};
+
+    fn load(code: &mut Code, width: u8, offset: u32) -> Reg {
+        let reg = code.register(Class::General(width), false);
+        let name = if width == 2 { "LDC.64" } else { "LDC" };
+        code.push(None, name, vec![Operand::wide(reg, width)], vec![Operand::bank0(offset)]);
+        reg
+    }
+
+    fn compute(code: &mut Code, name: &str, width: u8, read: Vec<Operand>) -> Reg {
+        let reg = code.register(Class::General(width), false);
+        code.push(None, name, vec![Operand::wide(reg, width)], read);
+        reg
+    }
+
+    fn store(code: &mut Code, value: Reg) {
+        code.push(None, "STS", vec![], vec![Operand::address(value), Operand::low(value)]);
+    }
+
+    /// A loop around some code.
+    fn again(code: &mut Code, inside: impl FnOnce(&mut Code)) {
+        let (head, more) = (code.label(), code.register(Class::Predicate, false));
+        code.place(head);
+        inside(code);
+        code.push(Some((more, false)), "BRA", vec![], vec![Operand::Target(head)]);
+    }
+
+    /// The mnemonics, and of each how many uniform registers it names.
+    fn shown(code: &Code) -> Vec<(&str, usize)> {
+        let each = |line| match line {
+            &Line::Instruction(ref one) => {
+                let is_uniform = |it: &&Operand| matches!(it, Operand::Uniform { .. });
+                Some((one.name.as_str(), one.operands.iter().filter(is_uniform).count()))
+            }
+            Line::Label(_) => None,
+        };
+        code.lines.iter().filter_map(each).collect()
+    }
+
+    #[test]
+    fn an_instruction_takes_one_uniform_register() {
+        let mut code = Code::default();
+        let [x, y] = [0x210, 0x214].map(|at| load(&mut code, 1, at));
+        let tid = compute(&mut code, "S2R", 1, vec![Operand::Text("SR_TID.X".into())]);
+        let read = [tid, x, y].map(Operand::low).to_vec();
+        let product = compute(&mut code, "IMAD", 1, read);
+        store(&mut code, product);
+        choose(&mut code);
+        assert_eq!(shown(&code), [("ULDC", 1), ("LDC", 0), ("S2R", 0), ("IMAD", 1), ("STS", 0)]);
+    }
+
+    #[test]
+    fn what_is_computed_of_such_alone_is_such() {
+        let mut code = Code::default();
+        let [x, y] = [0x210, 0x214].map(|at| load(&mut code, 1, at));
+        let product = compute(&mut code, "IMAD", 1, vec![Operand::low(x), Operand::low(y), Operand::zero()]);
+        let tid = compute(&mut code, "S2R", 1, vec![Operand::Text("SR_TID.X".into())]);
+        let read = vec![Operand::low(product), Operand::low(tid), Operand::zero()];
+        let sum = compute(&mut code, "IADD3", 1, read);
+        store(&mut code, sum);
+        choose(&mut code);
+        let expected = [("ULDC", 1), ("ULDC", 1), ("UIMAD", 3), ("S2R", 0), ("IADD3", 1), ("STS", 0)];
+        assert_eq!(shown(&code), expected);
+        // The sum takes it in the second place.
+        let Some(Line::Instruction(sum)) = code.lines.get(4) else { panic!("{code:?}") };
+        assert!(matches!(sum.operands[2], Operand::Uniform { .. }), "{sum:?}");
+    }
+
+    #[test]
+    fn what_is_stored_is_in_general_registers() {
+        let mut code = Code::default();
+        let x = load(&mut code, 1, 0x210);
+        let read = vec![Operand::low(x), Operand::low(x), Operand::zero()];
+        let square = compute(&mut code, "IMAD", 1, read);
+        store(&mut code, square);
+        choose(&mut code);
+        assert_eq!(shown(&code), [("LDC", 0), ("IMAD", 0), ("STS", 0)]);
+    }
+
+    #[test]
+    fn a_loop_has_its_bases_in_uniform_registers_and_one_constant_for_them() {
+        let mut code = Code::default();
+        let bases = [0x210, 0x218].map(|at| load(&mut code, 2, at));
+        let tid = compute(&mut code, "S2R", 1, vec![Operand::Text("SR_TID.X".into())]);
+        let address = |code: &mut Code, base: Reg| {
+            let read = vec![Operand::low(tid), Operand::number(4), Operand::wide(base, 2)];
+            let address = compute(code, "IMAD.WIDE", 2, read);
+            store(code, address);
+        };
+        // Outside of a loop the constant stands where it is.
+        address(&mut code, bases[0]);
+        again(&mut code, |code| bases.into_iter().for_each(|base| address(code, base)));
+        choose(&mut code);
+        let products: Vec<usize> =
+            shown(&code).iter().filter(|it| it.0 == "IMAD.WIDE").map(|it| it.1).collect();
+        assert_eq!(products, [1, 1, 1]);
+        let count = |name| shown(&code).iter().filter(|it| it.0 == name).count();
+        assert_eq!([count("ULDC.64"), count("LDC.64"), count("MOV")], [2, 0, 1]);
+    }
+
+    #[test]
+    fn a_comparison_with_one_is_one_with_zero() {
+        let mut code = Code::default();
+        let n = load(&mut code, 1, 0x210);
+        let flag = code.register(Class::Predicate, false);
+        let written = vec![Operand::Predicate(flag, false), Operand::always(false)];
+        let read = vec![Operand::low(n), Operand::number(1), Operand::always(false)];
+        code.push(None, "ISETP.LT.AND", written, read);
+        choose(&mut code);
+        // n < 1 is 0 >= n.
+        assert_eq!(shown(&code), [("ULDC", 1), ("ISETP.GE.AND", 1)]);
+    }
 }
