@@ -10,6 +10,9 @@ pub const GENERAL: u32 = 253;
 const STACK_POINTER: u32 = 1;
 /// P7 is PT.
 const PREDICATES: u32 = 7;
+/// The uniform registers for values. Each value has its own for the whole kernel: lanes that have parted take turns in ways that nobody
+/// knows, and what one way writes the other would find. Those below are for instructions that take their operands there; UR63 is URZ.
+pub(crate) const UNIFORM: std::ops::Range<u32> = 24..63;
 
 /// Most words of a set for each block: 256 MiB, of which there are four.
 pub(crate) const MOST_WORDS: usize = 1 << 25;
@@ -82,7 +85,7 @@ pub fn allocate(
         let registers = code.registers.iter().zip(&ranges).zip(&allocation.0);
         let ends = registers.map(|((info, range), &at)| match info.class {
             Class::General(width) if range.is_some() => at + u32::from(width),
-            Class::General(_) | Class::Predicate => 0,
+            Class::General(_) | Class::Predicate | Class::Uniform(_) => 0,
         });
         ends.max().unwrap_or(0).max(STACK_POINTER + 1)
     };
@@ -94,14 +97,44 @@ pub fn allocate(
     // What takes the same out of the order twice gives the same places twice.
     let mut wides = vec![NARROW, 4, 2];
     wides.dedup_by_key(|wide| of_width(*wide));
-    let ways = wides.into_iter().filter_map(|wide| {
-        let found = placing.place(limit, &|_, _| None, Choice::First, wide).ok()?;
-        Some((used(&found), wide, found))
-    });
-    let Some((used, wide, few)) = ways.min_by_key(|&(used, ..)| used) else {
-        return placing.place(limit, cost, Choice::First, NARROW);
+    let ways = |first: First| {
+        let placing = &placing;
+        let found = wides.iter().filter_map(move |&wide| {
+            let order = Order { wide, first };
+            let found = placing.place(limit, &|_, _| None, Choice::First, order).ok()?;
+            Some((used(&found), order, found))
+        });
+        found.min_by_key(|&(used, ..)| used)
     };
-    Ok(placing.place(used, &|_, _| None, Choice::Longest, wide).unwrap_or(few))
+    let Some(mut best) = ways(First::Begins) else {
+        return placing.place(limit, cost, Choice::First, Order { wide: NARROW, first: First::Begins });
+    };
+    let peak = counts(code, &units, &of_parts, 1).into_iter().max().unwrap_or(0);
+    // Where the gaps are too small for rows, another order may leave fewer.
+    if best.0 > peak + STACK_POINTER
+        && let Some(other) = ways(First::Longest).filter(|other| other.0 < best.0)
+    {
+        best = other;
+    }
+    let (used, order, few) = best;
+    Ok(placing.place(used, &|_, _| None, Choice::Longest, order).unwrap_or(few))
+}
+
+/// In which order registers are given places.
+#[derive(Clone, Copy)]
+struct Order {
+    /// Those of so many parts and more come first.
+    wide: u8,
+    /// Which of the others.
+    first: First,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum First {
+    /// Who begins to matter first.
+    Begins,
+    /// Who matters longest.
+    Longest,
 }
 
 /// A width that no register has.
@@ -115,20 +148,25 @@ struct Placing<'a> {
 }
 
 impl Placing<'_> {
-    /// Gives places one after the other, first to those of so many parts and more, each time by where they begin to matter.
+    /// Gives places one after the other.
     fn place(
         &self,
         limit: u32,
         cost: &dyn Fn(Reg, Range) -> Option<f64>,
         choice: Choice,
-        wide: u8,
+        by: Order,
     ) -> Result<Allocation, Shortage> {
         let mut order: Vec<(Range, usize)> =
             self.ranges.iter().enumerate().filter_map(|(i, range)| Some(((*range)?, i))).collect();
         let is_wide =
-            |i: usize| matches!(self.code.registers[i].class, Class::General(width) if width >= wide);
-        order.sort_by_key(|&(range, i)| (!is_wide(i), range.start, i));
+            |i: usize| matches!(self.code.registers[i].class, Class::General(width) if width >= by.wide);
+        let key = |range: Range| match by.first {
+            First::Begins => range.start,
+            First::Longest => u32::MAX - (range.end - range.start),
+        };
+        order.sort_by_key(|&(range, i)| (!is_wide(i), key(range), i));
         let mut places = vec![0; self.ranges.len()];
+        let mut uniform = UNIFORM;
         let mut general = File::new(limit.min(GENERAL));
         general.take(STACK_POINTER as usize, &[Range { start: 0, end: u32::MAX }], None);
         let mut predicates = File::new(PREDICATES);
@@ -138,12 +176,23 @@ impl Placing<'_> {
             let (file, width) = match self.code.registers[i].class {
                 Class::General(width) => (&mut general, width),
                 Class::Predicate => (&mut predicates, 1),
+                // Pairs come from the one end, single ones from the other.
+                Class::Uniform(1) => {
+                    uniform.end -= 1;
+                    places[i] = uniform.end;
+                    continue;
+                }
+                Class::Uniform(width) => {
+                    places[i] = uniform.start;
+                    uniform.start += u32::from(width);
+                    continue;
+                }
             };
             let first = self.units.first[i] as usize;
             let parts = &self.of_parts[first..first + usize::from(width)];
             let place = match (choose(file, parts, range, choice), self.code.registers[i].class) {
                 (Some(place), _) => place,
-                (None, Class::Predicate) => return Err(Shortage::Predicates),
+                (None, Class::Predicate | Class::Uniform(_)) => return Err(Shortage::Predicates),
                 (None, Class::General(_)) => {
                     let own = cost(reg, range);
                     match (self.cheapest(file, parts, cost), own) {
@@ -222,18 +271,23 @@ fn choose(file: &File, parts: &[Vec<Range>], whole: Range, choice: Choice) -> Op
 
 /// How many general registers have a value at each line that matters there or later.
 pub(crate) fn in_use(code: &Code) -> Vec<u32> {
-    let mut change = vec![0_i64; code.lines.len() + 2];
     let units = Units::new(code);
-    let of_parts = ranges_of_parts(code, &units);
+    counts(code, &units, &ranges_of_parts(code, &units), 2)
+}
+
+/// How many general registers have a value at each place that matters there or later, or in each run of so many places.
+fn counts(code: &Code, units: &Units, of_parts: &[Vec<Range>], places: u32) -> Vec<u32> {
+    let all = 2 * code.lines.len() / places as usize;
+    let mut change = vec![0_i64; all + 2];
     for (info, &first) in code.registers.iter().zip(&units.first) {
         let Class::General(width) = info.class else { continue };
         for range in of_parts[first as usize..first as usize + usize::from(width)].iter().flatten() {
-            change[range.start as usize / 2] += 1;
-            change[range.end as usize / 2 + 1] -= 1;
+            change[(range.start / places) as usize] += 1;
+            change[(range.end / places) as usize + 1] -= 1;
         }
     }
     let mut now = 0;
-    change.truncate(code.lines.len());
+    change.truncate(all);
     change
         .into_iter()
         .map(|change| {
@@ -257,10 +311,7 @@ impl Units {
             .iter()
             .map(|info| {
                 let at = count;
-                count += match info.class {
-                    Class::General(width) => u32::from(width),
-                    Class::Predicate => 1,
-                };
+                count += u32::from(info.class.width());
                 at
             })
             .collect();
@@ -400,7 +451,7 @@ pub(crate) fn dead_lines(code: &Code, pure: &dyn Fn(&Instruction) -> bool) -> Ve
     dead
 }
 
-/// The registers whose values matter behind a call that comes before their last reader.
+/// The registers whose values matter behind a call that comes before their last reader; but for uniform ones, which nobody else has.
 pub(crate) fn live_across_calls(code: &Code) -> HashSet<Reg> {
     let units = Units::new(code);
     let owners: Vec<Reg> = (0..code.registers.len() as u32)
@@ -426,6 +477,7 @@ pub(crate) fn live_across_calls(code: &Code) -> HashSet<Reg> {
             units.reads(code, one, &mut |unit| live[unit as usize / 64] |= 1 << (unit % 64));
         }
     }
+    found.retain(|reg| !matches!(code.registers[reg.0 as usize].class, Class::Uniform(_)));
     found
 }
 

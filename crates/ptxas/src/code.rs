@@ -18,6 +18,19 @@ pub enum Class {
     General(u8),
     /// A predicate.
     Predicate,
+    /// That many uniform registers in a row, of which a warp has one set: a value that is the same whenever and wherever a lane
+    /// of the warp computes it.
+    Uniform(u8),
+}
+
+impl Class {
+    /// How many registers it is.
+    pub fn width(self) -> u8 {
+        match self {
+            Self::General(width) | Self::Uniform(width) => width,
+            Self::Predicate => 1,
+        }
+    }
 }
 
 /// At which multiples registers in a row begin: pairs and quads at their own, longer rows, of matrices, at those of 8. The first matrix of
@@ -61,6 +74,17 @@ pub enum Operand {
     },
     /// A predicate.
     Predicate(Reg, bool),
+    /// A uniform register, or some of its parts.
+    Uniform {
+        /// Which.
+        reg: Reg,
+        /// The first 32-bit part.
+        part: u8,
+        /// How many parts the instruction takes.
+        width: u8,
+        /// `-`, `~`, `|`, or nothing.
+        before: &'static str,
+    },
     /// A memory operand with a register.
     Address {
         /// What stands before the bracket.
@@ -179,8 +203,11 @@ impl Operand {
     /// The register that it names, with the parts.
     pub fn register(&self) -> Option<(Reg, u8, u8)> {
         match *self {
-            Self::General { reg, part, width, .. } => Some((reg, part, width)),
+            Self::General { reg, part, width, .. } | Self::Uniform { reg, part, width, .. } => {
+                Some((reg, part, width))
+            }
             Self::Predicate(reg, _) => Some((reg, 0, 1)),
+
             Self::Address { reg, width, .. } => Some((reg, 0, width)),
             Self::Target(_) | Self::Text(_) => None,
         }
@@ -198,7 +225,10 @@ impl Operand {
 
     fn register_mut(&mut self) -> Option<&mut Reg> {
         match self {
-            Self::General { reg, .. } | Self::Predicate(reg, _) | Self::Address { reg, .. } => Some(reg),
+            Self::General { reg, .. }
+            | Self::Predicate(reg, _)
+            | Self::Uniform { reg, .. }
+            | Self::Address { reg, .. } => Some(reg),
             Self::Target(_) | Self::Text(_) => None,
         }
     }
@@ -215,6 +245,10 @@ impl fmt::Display for Shown<'_> {
                 write!(f, "{before}R{}{close}{after}", self.1(*reg) + u32::from(*part))
             }
             Operand::Predicate(reg, not) => write!(f, "{}P{}", if *not { "!" } else { "" }, self.1(*reg)),
+            Operand::Uniform { reg, part, before, .. } => {
+                let close = if *before == "|" { "|" } else { "" };
+                write!(f, "{before}UR{}{close}", self.1(*reg) + u32::from(*part))
+            }
             Operand::Address { before, reg, width, beside, offset } => {
                 let wide = if before.starts_with("desc") && *width == 2 { ".64" } else { "" };
                 write!(f, "{before}[R{}{wide}{beside}", self.1(*reg))?;
@@ -395,10 +429,6 @@ impl Code {
 
     /// Lets the last instruction write `to` in place of the temporary `from`, if it is what writes all of that.
     pub fn retarget(&mut self, from: Reg, to: Reg, guard: Option<(Reg, bool)>) -> bool {
-        let whole = |class| match class {
-            Class::General(width) => width,
-            Class::Predicate => 1,
-        };
         let info = self.registers[from.0 as usize];
         let same = info.class == self.registers[to.0 as usize].class;
         let Some(Line::Instruction(last)) = self.lines.last_mut() else { return false };
@@ -406,7 +436,7 @@ impl Code {
         if self.apart || !same || !info.temporary || !(last.guard == guard || unguarded) {
             return false;
         }
-        let writes = |operand: &Operand| operand.register() == Some((from, 0, whole(info.class)));
+        let writes = |operand: &Operand| operand.register() == Some((from, 0, info.class.width()));
         let mut places = last.operands[..last.written].iter_mut().filter(|o| writes(o));
         let (Some(place), None) = (places.next(), places.next()) else { return false };
         if let Some(reg) = place.register_mut() {

@@ -42,6 +42,9 @@ pub(crate) enum Pipe {
     Wide,
     Halves,
     Doubles,
+    /// What loads uniform registers, and what computes them.
+    UniformLoad,
+    Uniform,
     /// Products of matrices, and the cycles that ptxas leaves until another pipe reads one.
     Matrices(u8),
 }
@@ -57,9 +60,11 @@ impl Kind {
             b"IMAD" | b"IDP" | b"FADD" | b"FMUL" | b"FFMA" | b"VIADD" => Self::Pipe(Pipe::Products),
             b"HADD2" | b"HMUL2" | b"HFMA2" | b"HMNMX2" | b"F2FP" => Self::Pipe(Pipe::Halves),
             b"DADD" | b"DMUL" | b"DFMA" | b"DSETP" => Self::Pipe(Pipe::Doubles),
+            b"ULDC" | b"UMOV" => Self::Pipe(Pipe::UniformLoad),
+            b"UIADD3" | b"UIMAD" | b"USHF" | b"ULEA" | b"ULOP3" => Self::Pipe(Pipe::Uniform),
             b"HMMA" | b"IMMA" | b"BMMA" => Self::Matrices,
             b"DMMA" | b"LDC" | b"MUFU" | b"POPC" | b"FLO" | b"BREV" | b"I2F" | b"F2I" | b"F2F" | b"FRND"
-            | b"FCHK" | b"S2R" => Self::Unit,
+            | b"FCHK" | b"S2R" | b"S2UR" => Self::Unit,
             b"LDG" | b"LD" | b"LDS" | b"LDL" | b"LDSM" | b"LDGMC" => Self::Load,
             b"ATOM" | b"ATOMG" | b"ATOMS" | b"RED" | b"REDG" => Self::Atomic,
             b"STG" | b"ST" | b"STS" | b"STL" => Self::Store,

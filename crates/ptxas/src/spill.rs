@@ -95,7 +95,7 @@ fn fixed(code: &Code) -> HashSet<Reg> {
 }
 
 /// In how many loops each line stands: a branch back closes one.
-fn depths(code: &Code) -> Vec<i32> {
+pub(crate) fn depths(code: &Code) -> Vec<i32> {
     let mut change = vec![0; code.lines.len() + 1];
     let mut placed = HashMap::default();
     for (at, line) in code.lines.iter().enumerate() {

@@ -23,14 +23,16 @@ impl Holds {
     }
 }
 
-/// General registers, then predicates.
-const PLACES: usize = 256 + 8;
+/// General registers, then predicates, then uniform registers.
+const PLACES: usize = UNIFORM + 64;
+const UNIFORM: usize = 256 + 8;
 
 /// The lines that read a register which something else has been written to.
 pub(crate) fn clashes(code: &Code, allocation: &Allocation) -> Vec<usize> {
     let place = |reg: Reg, part: u8| match code.registers[reg.0 as usize].class {
         Class::General(_) => allocation.of(reg) as usize + usize::from(part),
         Class::Predicate => 256 + allocation.of(reg) as usize,
+        Class::Uniform(_) => UNIFORM + allocation.of(reg) as usize + usize::from(part),
     };
     let blocks = blocks(code);
     let mut before: Vec<Option<[Holds; PLACES]>> = vec![None; blocks.len()];
@@ -58,8 +60,8 @@ pub(crate) fn clashes(code: &Code, allocation: &Allocation) -> Vec<usize> {
                 }
             }
             if one.name.kind() == Kind::Call {
-                // What the callee does with registers is its own affair.
-                state = [Holds { part: None, mixed: true }; PLACES];
+                // What the callee does with registers is its own affair; to uniform ones it does nothing.
+                state[..UNIFORM].fill(Holds { part: None, mixed: true });
             }
             for operand in &one.operands[..one.written] {
                 for (reg, part) in operand_units(operand) {

@@ -257,6 +257,10 @@ impl Registers {
                     values.iter_mut().for_each(|value| *value = signed(*value, source.kind, sign));
                 }
             }
+            // A uniform instruction has its result from the first lane, whether that is active or not.
+            (Operand::Uniform { .. } | Operand::Immediate(_), Kind::Wide | Kind::Double) => {
+                *values = [self.read(source, banks, 0)?; LANES];
+            }
             (_, Kind::Wide | Kind::Double) => {
                 for lane in lanes(active) {
                     values[lane] = self.read(source, banks, lane)?;

@@ -161,7 +161,9 @@ impl Effects {
                 continue;
             }
             effects.reads = effects.reads.union(registers);
-            if operand.role == ADDEND && operand.count == 2 {
+            // Uniform registers are read when it is issued.
+            let is_general = matches!(Register::named(operand.name), Some(Register::Vector(_)));
+            if operand.role == ADDEND && operand.count == 2 && is_general {
                 effects.late = of(operand).skip(1).collect();
                 early = early.union(of(operand).take(1).collect());
             } else {

@@ -116,7 +116,11 @@ fn predicates(line: &Line, written: bool) -> impl Iterator<Item = Reg> {
     };
     let named = operands.iter().filter_map(|it| match it {
         Operand::Predicate(reg, _) => Some(*reg),
-        Operand::General { .. } | Operand::Address { .. } | Operand::Target(_) | Operand::Text(_) => None,
+        Operand::General { .. }
+        | Operand::Uniform { .. }
+        | Operand::Address { .. }
+        | Operand::Target(_)
+        | Operand::Text(_) => None,
     });
     named.chain(guard.map(|(reg, _)| reg))
 }

@@ -17,7 +17,9 @@ pub(crate) fn balance(code: &mut Code) {
                 Latency::Fixed(Pipe::Integer) if integers > products && other_pipe(one) => products += 1,
                 Latency::Fixed(Pipe::Integer) => integers += 1,
                 Latency::Fixed(Pipe::Products | Pipe::Wide) => products += 1,
-                Latency::Fixed(Pipe::Halves | Pipe::Doubles | Pipe::Matrices(_))
+                Latency::Fixed(
+                    Pipe::Halves | Pipe::Doubles | Pipe::UniformLoad | Pipe::Uniform | Pipe::Matrices(_),
+                )
                 | Latency::Variable { .. }
                 | Latency::Branch
                 | Latency::Meeting

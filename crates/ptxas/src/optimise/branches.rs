@@ -104,7 +104,11 @@ fn targets(line: &Line) -> impl Iterator<Item = Label> + '_ {
     };
     operands.iter().filter_map(|operand| match operand {
         Operand::Target(label) => Some(*label),
-        Operand::General { .. } | Operand::Predicate(..) | Operand::Address { .. } | Operand::Text(_) => None,
+        Operand::General { .. }
+        | Operand::Uniform { .. }
+        | Operand::Predicate(..)
+        | Operand::Address { .. }
+        | Operand::Text(_) => None,
     })
 }
 

@@ -231,7 +231,10 @@ impl Groups {
                             *reg = group;
                         }
                     }
-                    Operand::Predicate(..) | Operand::Target(_) | Operand::Text(_) => {}
+                    Operand::Predicate(..)
+                    | Operand::Uniform { .. }
+                    | Operand::Target(_)
+                    | Operand::Text(_) => {}
                 }
             }
             if copied(one).is_some_and(|(to, from)| to == from) {

@@ -17,6 +17,7 @@ mod pressure;
 mod rename;
 mod sink;
 mod slots;
+mod uniform;
 mod values;
 mod waits;
 
@@ -64,6 +65,7 @@ pub(crate) fn optimise(code: &mut Code, waits: bool, tuning: &Tuning) {
     sink::sink(code);
     merge::merge(code);
     again::compare_again(code);
+    uniform::choose(code);
     balance::balance(code);
     order::order(code, tuning);
 }

@@ -41,18 +41,12 @@ pub(crate) fn order(code: &mut Code, tuning: &Tuning) {
     if units.count.div_ceil(64) * blocks.len() > crate::allocate::MOST_WORDS {
         return;
     }
-    let general: Vec<bool> = code
-        .registers
-        .iter()
-        .flat_map(|info| match info.class {
-            Class::General(width) => vec![true; usize::from(width)],
-            Class::Predicate => vec![false],
-        })
-        .collect();
+    let classes: Vec<Class> =
+        code.registers.iter().flat_map(|info| vec![info.class; usize::from(info.class.width())]).collect();
     let out = live_out(code, &units, &blocks);
     let count = |live: &Vec<u64>| {
         let is_live = |unit: &usize| live[unit / 64] >> (unit % 64) & 1 == 1;
-        (0..units.count).filter(is_live).filter(|&unit| general[unit]).count()
+        (0..units.count).filter(is_live).filter(|&unit| matches!(classes[unit], Class::General(_))).count()
     };
     let elsewhere = out.iter().map(count).max().unwrap_or(0) as i32;
     for (block, live) in blocks.iter().zip(out) {
@@ -66,7 +60,7 @@ pub(crate) fn order(code: &mut Code, tuning: &Tuning) {
                 start -= 1;
             }
             if end - start > 1 {
-                let region = Region::new(code, &units, start..end, &live, &general);
+                let region = Region::new(code, &units, start..end, &live, &classes);
                 if let Some(order) = region.best(elsewhere, tuning) {
                     let lines: Vec<Line> = order.iter().map(|&at| code.lines[start + at].clone()).collect();
                     code.lines.splice(start..end, lines);
@@ -188,7 +182,7 @@ impl Region {
         units: &Units,
         lines: std::ops::Range<usize>,
         live: &[u64],
-        is_general: &[bool],
+        classes: &[Class],
     ) -> Self {
         let count = lines.len();
         let (mut reads, mut writes) = (vec![Vec::new(); count], vec![Vec::new(); count]);
@@ -265,7 +259,7 @@ impl Region {
                 after[at].iter().map(|&(next, cycles)| height[next] + cycles).max().unwrap_or(weights[at]);
             height[at] = rest;
         }
-        Self { lives: Lives::new(&reads, &writes, live, is_general), after, before, weights, height }
+        Self { lives: Lives::new(&reads, &writes, live, classes), after, before, weights, height }
     }
 
     /// The new order, of some that differ in how many registers they may take; none if the old one is best. So many registers are in use

@@ -1,11 +1,12 @@
 //! How many registers hold values that still matter, while instructions are put in order. A register that is written again holds another
 //! value from then on, and none between the last reader of the one and the next.
 
+use crate::code::Class;
 use rustc_hash::FxHashMap as HashMap;
 
 /// A value within the instructions.
 struct Value {
-    is_general: bool,
+    class: Class,
     /// Who comes behind them reads it, too.
     outlives: bool,
     readers: u32,
@@ -29,17 +30,17 @@ pub(super) struct Lives {
 
 impl Lives {
     /// Of instructions that read and write some units, in front of others for which some units are live.
-    pub(super) fn new(reads: &[Vec<u32>], writes: &[Vec<u32>], live: &[u64], is_general: &[bool]) -> Self {
+    pub(super) fn new(reads: &[Vec<u32>], writes: &[Vec<u32>], live: &[u64], classes: &[Class]) -> Self {
         let mut this =
             Self { of: Vec::new(), reads: Vec::new(), ends: Vec::new(), makes: Vec::new(), before: (0, 0) };
         let mut makes: Vec<std::ops::Range<usize>> = Vec::new();
         let mut now: HashMap<u32, usize> = HashMap::default();
-        let value = |unit: u32| Value { is_general: is_general[unit as usize], outlives: false, readers: 0 };
+        let value = |unit: u32| Value { class: classes[unit as usize], outlives: false, readers: 0 };
         for (reads, writes) in reads.iter().zip(writes) {
             let first = this.reads.len();
             for &unit in reads {
                 let at = *now.entry(unit).or_insert_with(|| {
-                    count(&mut this.before, is_general[unit as usize], 1);
+                    count(&mut this.before, classes[unit as usize], 1);
                     this.of.push(value(unit));
                     this.of.len() - 1
                 });
@@ -61,14 +62,14 @@ impl Lives {
                 let unit = (word * 64 + bit) as u32;
                 match now.get(&unit) {
                     Some(&at) => this.of[at].outlives = true,
-                    None => count(&mut this.before, is_general[unit as usize], 1),
+                    None => count(&mut this.before, classes[unit as usize], 1),
                 }
             }
         }
         for made in makes {
             let mut more = (0, 0);
             for value in this.of[made].iter().filter(|value| value.readers > 0 || value.outlives) {
-                count(&mut more, value.is_general, 1);
+                count(&mut more, value.class, 1);
             }
             this.makes.push(more);
         }
@@ -98,8 +99,13 @@ impl Lives {
     }
 }
 
-fn count(sum: &mut Counts, is_general: bool, by: i32) {
-    if is_general { sum.0 += by } else { sum.1 += by }
+/// Uniform registers are not counted: there are more than are given to values.
+fn count(sum: &mut Counts, class: Class, by: i32) {
+    match class {
+        Class::General(_) => sum.0 += by,
+        Class::Predicate => sum.1 += by,
+        Class::Uniform(_) => {}
+    }
 }
 
 /// Registers that are taken, instruction after instruction.
@@ -123,7 +129,7 @@ impl<'a> Pressure<'a> {
         for &read in self.lives.read_by(at) {
             let value = &self.lives.of[read as usize];
             if self.left[read as usize] == 1 && !value.outlives {
-                count(&mut change, value.is_general, -1);
+                count(&mut change, value.class, -1);
             }
         }
         change

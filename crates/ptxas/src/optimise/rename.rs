@@ -2,7 +2,7 @@
 //! name that was used again: in unrolled rounds, and where lanes no longer meet.
 
 use crate::allocate::{Units, blocks};
-use crate::code::{Class, Code, Line, Operand, Reg};
+use crate::code::{Code, Line, Operand, Reg};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Registers of more parts are mostly sums that products of matrices go on with in place.
@@ -26,10 +26,7 @@ pub(crate) fn rename(code: &mut Code) {
             let mut begins: Vec<Reg> = Vec::new();
             for operand in &one.operands[..one.written] {
                 let Some((reg, 0, parts)) = operand.register() else { continue };
-                let width = match code.registers[reg.0 as usize].class {
-                    Class::General(width) => width,
-                    Class::Predicate => 1,
-                };
+                let width = code.registers[reg.0 as usize].class.width();
                 let again = written[units.first[reg.0 as usize] as usize] > 1;
                 let names = named().filter(|it| *it == reg).count();
                 if again

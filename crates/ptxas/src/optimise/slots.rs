@@ -1,6 +1,6 @@
 //! Where an instruction takes a constant, or a word of constant bank 0, in the place of a register.
 
-use crate::code::{Instruction, Operand};
+use crate::code::{Instruction, Operand, Reg};
 use smol_str::format_smolstr;
 
 /// What stands in the place of a register.
@@ -45,7 +45,7 @@ fn is_register(operand: &Operand) -> bool {
     match operand {
         Operand::General { .. } | Operand::Predicate(..) => true,
         Operand::Text(text) => ["RZ", "-RZ", "PT", "!PT"].contains(&text.as_str()),
-        Operand::Address { .. } | Operand::Target(_) => false,
+        Operand::Uniform { .. } | Operand::Address { .. } | Operand::Target(_) => false,
     }
 }
 
@@ -113,6 +113,67 @@ pub(crate) fn fixed_double(one: &Instruction, index: usize, upper: u32) -> Optio
     })
 }
 
+/// The sources of an instruction that may be uniform registers, and how many are looked at: all others must be general ones.
+fn uniform_slots(one: &Instruction) -> Option<(&'static [usize], usize)> {
+    Some(match one.name.head() {
+        "IMAD" if one.name.starts_with("IMAD.HI") => return None,
+        "IMAD" | "FFMA" | "DFMA" | "VIADDMNMX" | "SHF" | "PRMT" => (&[1, 2], 3),
+        "IADD3" | "LOP3" => (&[1], 3),
+        "LEA" if one.name == "LEA" => (&[1], 2),
+        "ISETP" | "SEL" | "VIMNMX" | "FADD" | "FMUL" | "FSETP" | "FMNMX" | "FSEL" | "DADD" | "DMUL"
+        | "DSETP" => (&[1], 2),
+        "MOV" | "IABS" | "I2FP" => (&[0], 1),
+        _ => return None,
+    })
+}
+
+/// An instruction with a uniform register in the place of the register at an operand's place: there, or where another source of the same
+/// meaning stands.
+pub(crate) fn with_uniform(one: &Instruction, index: usize, uniform: Reg) -> Option<Instruction> {
+    let slot = index.checked_sub(one.written)?;
+    let Operand::General { part, width, before, after: "", .. } = one.operands[index] else { return None };
+    let (uniforms, sources) = uniform_slots(one)?;
+    let mut changed = one.clone();
+    compare_with_zero(&mut changed);
+    if slot >= sources || !is_alone(&changed, slot, sources) {
+        return None;
+    }
+    changed.operands[index] = Operand::Uniform { reg: uniform, part, width, before };
+    if uniforms.contains(&slot) {
+        return Some(changed);
+    }
+    let first = one.written;
+    match (one.name.head(), slot) {
+        ("IADD3", 2) => {
+            changed.operands.swap(first + 1, first + 2);
+            Some(changed)
+        }
+        ("LOP3", 2) => {
+            swap_later(&mut changed);
+            Some(changed)
+        }
+        (_, 0) => swap(&mut changed).then_some(changed),
+        _ => None,
+    }
+}
+
+/// Lets a comparison with one or minus one be the same with zero, which is a register.
+fn compare_with_zero(one: &mut Instruction) {
+    let second = one.written + 1;
+    let Some(bits) = one.operands.get(second).and_then(constant) else { return };
+    let same = match (one.name.as_str(), bits as i32) {
+        ("ISETP.LT.AND", 1) => "ISETP.LE.AND",
+        ("ISETP.GE.AND", 1) => "ISETP.GT.AND",
+        ("ISETP.LE.AND", -1) => "ISETP.LT.AND",
+        ("ISETP.GT.AND", -1) => "ISETP.GE.AND",
+        ("ISETP.LT.U32.AND", 1) => "ISETP.EQ.U32.AND",
+        ("ISETP.GE.U32.AND", 1) => "ISETP.NE.U32.AND",
+        _ => return,
+    };
+    one.name = same.into();
+    one.operands[second] = Operand::zero();
+}
+
 /// A normal number or an infinity as it is spelled.
 fn float(bits: u32) -> Option<String> {
     let value = f32::from_bits(bits);
@@ -164,7 +225,8 @@ pub(crate) fn swap(one: &mut Instruction) -> bool {
     let (first, second) = (one.written, one.written + 1);
     let head = one.name.head();
     let commutes = match head {
-        "IADD3" | "IMAD" | "FADD" | "FMUL" | "FFMA" | "VIADDMNMX" => true,
+        "IADD3" | "IMAD" | "FADD" | "FMUL" | "FFMA" | "VIADDMNMX" | "VIMNMX" | "FMNMX" | "DADD" | "DMUL"
+        | "DFMA" => true,
         // The table is by the bits of a, b and c, that of a the highest.
         "LOP3" => permute(one, |it| it & 1 | it >> 1 & 2 | it << 1 & 4),
         "SEL" => match one.operands.get_mut(first + 2) {

@@ -349,7 +349,7 @@ impl<'a> Values<'a> {
                 Some(Operand::General { reg, part, width, before, after })
             }
             &Operand::Predicate(_, not) => Some(Operand::Predicate(self.holder(numbers[0])?.0, not)),
-            Operand::Address { .. } | Operand::Target(_) => None,
+            Operand::Uniform { .. } | Operand::Address { .. } | Operand::Target(_) => None,
         }
     }
 
@@ -419,7 +419,7 @@ impl<'a> Values<'a> {
             &Operand::Predicate(reg, not) => {
                 self.better_predicate(reg, not).map(|(reg, not)| Operand::Predicate(reg, not))
             }
-            Operand::Target(_) | Operand::Text(_) => None,
+            Operand::Uniform { .. } | Operand::Target(_) | Operand::Text(_) => None,
         }
     }
 
@@ -557,6 +557,10 @@ fn describe(one: &Instruction, written: usize, numbers: &[Parts], out: &mut Vec<
                 out.extend([1, *width]);
                 text(out, before);
                 text(out, after);
+            }
+            Operand::Uniform { width, before, .. } => {
+                out.extend([6, *width]);
+                text(out, before);
             }
             Operand::Predicate(_, not) => out.extend([2, u8::from(*not)]),
             Operand::Address { before, width, beside, offset, .. } => {

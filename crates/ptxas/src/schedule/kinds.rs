@@ -38,12 +38,12 @@ pub(crate) enum Latency {
 pub(crate) fn latency(one: &Instruction) -> Latency {
     let uniform = |operand: &Operand| match operand {
         Operand::Text(text) if text.bytes().any(|letter| letter == b'U') => {
-            text.contains("UR") && text != "URZ" || text.contains("UP")
+            text.contains("UR") && text != "URZ" || text.contains("UP") && !text.ends_with("UPT")
         }
         _ => false,
     };
     // What the text alone names is not followed.
-    let hidden = |operand: &Operand| matches!(operand, Operand::Text(text) if !matches!(text.as_str(), "RZ" | "PT" | "!PT" | "URZ"));
+    let hidden = |operand: &Operand| matches!(operand, Operand::Text(text) if !matches!(text.as_str(), "RZ" | "PT" | "!PT" | "URZ" | "UPT" | "!UPT"));
     let kind = one.name.kind();
     match kind {
         Kind::Branch if one.name.spelled() == "BRA" => return Latency::Branch,
@@ -119,6 +119,7 @@ pub(crate) fn weight(one: &Instruction) -> Option<Weight> {
     }
     let cycles = match latency(one) {
         Latency::Fixed(Pipe::Doubles) => 8,
+        Latency::Fixed(Pipe::UniformLoad) => 2,
         Latency::Fixed(Pipe::Matrices(cycles)) => cycles.into(),
         Latency::Fixed(_) => 5,
         Latency::Variable { .. } if one.name.contains(".STRONG") || kind == Kind::Atomic => {

@@ -45,18 +45,28 @@ const MEETING_STALL: u64 = 6;
 const SCOREBOARD_STALL: u64 = 2;
 /// Until what came to a uniform register is read: ptxas leaves 12 or 13.
 const UNIFORM_CYCLES: u64 = 13;
+/// The same of what the uniform pipe computed, for pipes that an H200 was asked of.
+const UNIFORM_NEAR_CYCLES: u64 = 6;
+/// The same of what was loaded or copied there: one cycle is enough for these pipes, ptxas leaves two. In front of an address it leaves 6.
+const UNIFORM_LOAD_CYCLES: u64 = 2;
+const UNIFORM_LOAD_FAR_CYCLES: u64 = 6;
 /// Behind a product of a warpgroup: ptxas leaves 3 in front of a wait.
 const GROUP_STALL: u64 = 4;
 const BOARDS: usize = 6;
 
-/// A general register, or a predicate, or the uniform registers.
+/// A general register, or a predicate, or a uniform register; those that instructions name themselves are one.
 type Unit = u32;
 const PREDICATES: Unit = 256;
 const UNIFORM: Unit = 512;
+const UNITS: usize = UNIFORM as usize + 64;
+
+fn is_predicate(unit: Unit) -> bool {
+    (PREDICATES..UNIFORM).contains(&unit)
+}
 
 /// Some of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Set([u64; UNIFORM as usize / 64 + 1]);
+struct Set([u64; UNITS / 64]);
 
 impl Set {
     fn contains(&self, unit: Unit) -> bool {
@@ -158,12 +168,26 @@ impl Coming {
         let cycles = match (self.pipe, reader) {
             (Pipe::Matrices(cycles), _) => return self.at + u64::from(cycles),
             (Pipe::Doubles, _) => DOUBLE_CYCLES,
+            (Pipe::UniformLoad | Pipe::Uniform, _) => return self.at + uniform_cycles(self.pipe, reader),
             (_, Some(Pipe::Matrices(_))) => PRODUCT_CYCLES,
             _ if same => NEAR_CYCLES,
             _ => FAR_CYCLES,
         };
         let far = matches!(reader, None | Some(Pipe::Doubles));
         self.at + cycles + if far { MORE_CYCLES } else { 0 }
+    }
+}
+
+/// Cycles until a uniform register that a pipe writes is read.
+fn uniform_cycles(pipe: Pipe, reader: Option<Pipe>) -> u64 {
+    let is_near = matches!(reader, Some(Pipe::Integer | Pipe::Products | Pipe::Wide | Pipe::Doubles));
+    match (pipe, reader) {
+        (Pipe::UniformLoad, Some(Pipe::Uniform)) => UNIFORM_LOAD_CYCLES,
+        (Pipe::UniformLoad, _) if is_near => UNIFORM_LOAD_CYCLES,
+        (Pipe::UniformLoad, _) => UNIFORM_LOAD_FAR_CYCLES,
+        (_, Some(Pipe::Uniform)) => NEAR_CYCLES,
+        _ if is_near => UNIFORM_NEAR_CYCLES,
+        _ => UNIFORM_CYCLES,
     }
 }
 
@@ -208,7 +232,7 @@ pub(super) fn issues(code: &Code, allocation: &Allocation) -> Vec<Issue> {
     let blocks = blocks(code);
     let units = Units::new(code);
     let mut everything = Set::default();
-    everything.extend(&(0..264).collect::<Vec<Unit>>());
+    everything.extend(&(0..264).chain(UNIFORM + 1..UNITS as Unit).collect::<Vec<Unit>>());
     let live: Vec<Set> = if units.count.div_ceil(64) * blocks.len() > crate::allocate::MOST_WORDS {
         vec![everything; blocks.len()]
     } else {
@@ -253,6 +277,7 @@ impl Writer<'_> {
         match self.code.registers[reg.0 as usize].class {
             Class::General(_) => self.allocation.of(reg) + u32::from(part),
             Class::Predicate => PREDICATES + self.allocation.of(reg),
+            Class::Uniform(_) => UNIFORM + self.allocation.of(reg) + u32::from(part),
         }
     }
 
@@ -337,7 +362,7 @@ impl Writer<'_> {
             let mut writes = self.units(&one.operands[..one.written]);
             if one.name.starts_with("LDGSTS") {
                 // Whether it only reads its predicate is not known.
-                writes.extend(reads.iter().filter(|&&it| it >= PREDICATES));
+                writes.extend(reads.iter().filter(|&&it| is_predicate(it)));
             }
             let mut due =
                 due(&coming, now, latency, guard, &reads, &writes).max(product.due(latency, &writes));
@@ -374,7 +399,7 @@ impl Writer<'_> {
                     }
                     for &unit in &writes {
                         let it = Coming { pipe, at: now, guard: now };
-                        let guard = if unit >= PREDICATES {
+                        let guard = if is_predicate(unit) {
                             now + u64::from(guard_cycles(pipe))
                         } else {
                             it.due(None)
@@ -473,7 +498,7 @@ fn due(
     }
     if matches!(latency, Latency::Variable { .. }) {
         // A copy reads the predicate among its operands as guards are read.
-        let asked = reads.iter().filter(|&&unit| unit >= PREDICATES).filter_map(|unit| coming.get(unit));
+        let asked = reads.iter().filter(|&&unit| is_predicate(unit)).filter_map(|unit| coming.get(unit));
         due = asked.fold(due, |due, it| due.max(it.guard));
     }
     if let Some(it) = guard.and_then(|unit| coming.get(&unit)) {

@@ -84,7 +84,9 @@ impl Select<'_> {
         let taken = convention.results.iter().zip(results).map(|(&from, &class)| {
             let to = self.code.register(class, true);
             match class {
-                Class::General(width) => self.copy(to, class, Operand::wide(from, width)),
+                Class::General(width) | Class::Uniform(width) => {
+                    self.copy(to, class, Operand::wide(from, width))
+                }
                 Class::Predicate => self.copy(to, class, Operand::Predicate(from, false)),
             }
             to
@@ -96,7 +98,7 @@ impl Select<'_> {
     fn copy(&mut self, to: Reg, class: Class, value: Operand) {
         match class {
             Class::Predicate => self.plop(None, to, value, Operand::always(false), 0xf0),
-            Class::General(width) => {
+            Class::General(width) | Class::Uniform(width) => {
                 for part in 0..width {
                     let from = match &value {
                         Operand::General { reg, part: first, .. } => Operand::part(*reg, first + part),

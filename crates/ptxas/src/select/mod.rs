@@ -445,13 +445,9 @@ impl<'a> Select<'a> {
         if self.code.retarget(from, to, self.guard) {
             return;
         }
-        let width = |class| match class {
-            Class::General(width) => width,
-            Class::Predicate => 1,
-        };
         let (have, need) = (
-            width(self.code.registers[from.0 as usize].class),
-            width(self.code.registers[to.0 as usize].class),
+            self.code.registers[from.0 as usize].class.width(),
+            self.code.registers[to.0 as usize].class.width(),
         );
         for part in 0..need {
             let value = if part < have { Operand::part(from, part) } else { Operand::zero() };
