@@ -343,14 +343,12 @@ mod tests {
 
     /// The mnemonics, and of each how many uniform registers it names.
     fn shown(code: &Code) -> Vec<(&str, usize)> {
-        let each = |line| match line {
-            &Line::Instruction(ref one) => {
-                let is_uniform = |it: &&Operand| matches!(it, Operand::Uniform { .. });
-                Some((one.name.as_str(), one.operands.iter().filter(is_uniform).count()))
-            }
+        let is_uniform = |it: &&Operand| matches!(it, Operand::Uniform { .. });
+        let instructions = code.lines.iter().filter_map(|line| match line {
+            Line::Instruction(one) => Some(one),
             Line::Label(_) => None,
-        };
-        code.lines.iter().filter_map(each).collect()
+        });
+        instructions.map(|one| (one.name.as_str(), one.operands.iter().filter(is_uniform).count())).collect()
     }
 
     #[test]
