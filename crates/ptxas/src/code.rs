@@ -207,7 +207,6 @@ impl Operand {
                 Some((reg, part, width))
             }
             Self::Predicate(reg, _) => Some((reg, 0, 1)),
-
             Self::Address { reg, width, .. } => Some((reg, 0, width)),
             Self::Target(_) | Self::Text(_) => None,
         }

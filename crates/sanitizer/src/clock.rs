@@ -364,10 +364,9 @@ impl Clock {
 
     /// Up to when a lane of a warp, or of an agent, is known.
     pub(crate) fn lane(&self, cta: u32, warp: u16, lane: u32) -> Time {
-        let whole = self.everyone.max(self.launch_of(cta));
-        let threads = if warp < AGENTS { find(&self.ctas, cta).copied().unwrap_or(0) } else { 0 };
-        let own = find(&self.warps, key(cta, warp)).map_or(0, |warp| warp.lane(lane));
-        whole.max(threads).max(own)
+        let key = key(cta, warp);
+        let own = find(&self.warps, key).map_or(0, |warp| warp.lane(lane));
+        self.anyway(key).max(own)
     }
 
     /// The lanes of a warp, or of an agent, that are not known up to a time.
@@ -476,23 +475,27 @@ impl Clock {
         later.then(|| theirs.beyond.is_none_or(|cta| self.covers_cta(other, cta)))
     }
 
+    /// Up to when a warp or agent is known without a look at it alone: by its CTA, as far as that has it, its launch or everyone.
+    fn anyway(&self, key: Key) -> Time {
+        let cta = cta_of(key);
+        if is_agent(key) { self.everyone.max(self.launch_of(cta)) } else { self.threads_of(cta) }
+    }
+
     /// Whether it knows of a CTA what another one does, as far as that is told fast.
     fn covers_cta(&self, other: &Self, cta: u32) -> bool {
-        let (everyone, threads) = (self.everyone.max(self.launch_of(cta)), self.threads_of(cta));
         let knows = |(key, theirs): &(Key, OfWarp)| {
-            theirs.greatest() <= if is_agent(*key) { everyone } else { threads }
+            theirs.greatest() <= self.anyway(*key)
                 || find(&self.warps, *key).is_some_and(|mine| mine.covers(theirs))
         };
-        threads >= other.threads_of(cta) && other.warps[other.range(cta)].iter().all(knows)
+        self.threads_of(cta) >= other.threads_of(cta) && other.warps[other.range(cta)].iter().all(knows)
     }
 
     /// Whatever another one knows of a CTA is known from now on.
     fn join_cta(&mut self, other: &Self, cta: u32) {
         self.learn_cta(cta, other.threads_of(cta));
         self.goes_beyond(cta);
-        let (everyone, threads) = (self.everyone.max(self.launch_of(cta)), self.threads_of(cta));
         for (key, theirs) in &other.warps[other.range(cta)] {
-            if theirs.greatest() > if is_agent(*key) { everyone } else { threads } {
+            if theirs.greatest() > self.anyway(*key) {
                 entry(&mut self.warps, *key, || OfWarp::NOTHING).join(theirs);
             }
         }

@@ -322,8 +322,8 @@ impl Detector {
         if *current != phase {
             (*current, *of_phase) = (phase, Released::default());
         }
-        for (scope, released) in &all {
-            of_phase.release(who.home, *scope, released.clone());
+        for (scope, released) in all {
+            of_phase.release(who.home, scope, released);
         }
         self.tick();
     }
@@ -393,10 +393,10 @@ impl Detector {
                 if completes || site.order != Order::Relaxed {
                     let scope = if completes { Scope::Cluster } else { site.scope.min(Scope::Cluster) };
                     let home = if completes { owner_home } else { who.home };
-                    self.release_to_mbarrier((owner, key), home, &[(scope, knowledge)], (before, after));
+                    self.release_to_mbarrier((owner, key), home, vec![(scope, knowledge)], (before, after));
                 } else {
                     let fenced = self.fenced(who, lanes.mask);
-                    self.release_to_mbarrier((owner, key), who.home, &fenced, (before, after));
+                    self.release_to_mbarrier((owner, key), who.home, fenced, (before, after));
                 }
                 self.tick();
             }
@@ -406,8 +406,8 @@ impl Detector {
                 who = self.who(launch, copy.lanes.block, copy.lanes.warp, copy.lanes.place);
                 let mut knowledge = Knowledge::default();
                 knowledge.learn(who.home.cta, agent, copy.lanes.mask, time);
-                let released = [(Scope::Cluster, knowledge)];
-                self.release_to_mbarrier((owner, key), owner_home, &released, (before, after));
+                let released = vec![(Scope::Cluster, knowledge)];
+                self.release_to_mbarrier((owner, key), owner_home, released, (before, after));
                 self.tick();
             }
             MbarrierEvent::Waited { parity } => {
@@ -450,12 +450,12 @@ impl Detector {
         &mut self,
         (owner, key): (u32, u64),
         home: Home,
-        released: &[(Scope, Knowledge)],
+        released: Vec<(Scope, Knowledge)>,
         (before, after): (Mbarrier, Mbarrier),
     ) {
         let object = self.block_of(owner).mbarriers.entry(key).or_default();
         for (scope, knowledge) in released {
-            object.current.release(home, *scope, knowledge.clone());
+            object.current.release(home, scope, knowledge);
         }
         if before.phase() != after.phase() {
             object.over[usize::from(before.phase())] = std::mem::take(&mut object.current);

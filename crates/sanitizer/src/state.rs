@@ -52,6 +52,7 @@ pub(crate) struct Swap {
 #[derive(Clone, Debug)]
 pub(crate) struct Warp {
     pub(crate) groups: Vec<Group>,
+    /// Of lanes that have begun a pattern; each is in one at most.
     pub(crate) begun: Vec<Begun>,
     /// Ends of groups, by what they are of.
     pub(crate) commits: [Commits; 3],

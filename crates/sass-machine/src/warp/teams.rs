@@ -88,10 +88,9 @@ impl Warp {
             self.place = first;
             return;
         }
-        let stays = self.running & !taken;
-        lanes(stays).for_each(|lane| self.places[lane] = self.place);
         // Those who go to one place are a team.
-        let (mut rest, mut is_new) = (taken, stays != 0);
+        let (mut rest, mut is_new) = (taken, self.running & !taken != 0);
+        self.park();
         while rest != 0 {
             let to = target(&self.registers, rest.trailing_zeros() as usize);
             let team = lanes(rest).filter(|&lane| target(&self.registers, lane) == to);
@@ -102,7 +101,6 @@ impl Warp {
             }
             (rest, is_new) = (rest & !team, true);
         }
-        self.running = 0;
         self.turn = None;
         self.branches += 1;
         if self.branches >= PATIENCE {
