@@ -10,7 +10,10 @@
 
 use anyhow::{Context, Result, anyhow, ensure};
 use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
-use kernel_fuzz::{Case, Engines, Outcome, Remote, engine, generate, minimise, remote, sass, silicon};
+use kernel_fuzz::{
+    Case, Engines, FEWEST, Kernel, Outcome, Remote, STATEMENTS, engine, generate, minimise, remote, sass,
+    silicon,
+};
 use ptxas::{Level, Options, Tuning};
 use rayon::prelude::*;
 use real_gpu::Gpu;
@@ -51,6 +54,9 @@ pub(crate) struct Choice {
     /// The first kernel's seed; the next have the next.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Statements of a kernel, at most; with few of them more kernels are run in a time.
+    #[arg(long, default_value_t = STATEMENTS, value_parser = clap::value_parser!(u32).range(i64::from(FEWEST)..))]
+    statements: u32,
     /// Host threads; 0 for one a core.
     #[arg(long, default_value_t = 0)]
     jobs: usize,
@@ -72,6 +78,12 @@ pub(crate) struct Choice {
     /// Runs what comes through standard input on a GPU.
     #[arg(long, hide = true)]
     serve: bool,
+}
+
+impl Choice {
+    fn kernel(&self, seed: u64) -> Kernel {
+        generate(seed, self.statements)
+    }
 }
 
 /// What became of kernels.
@@ -102,7 +114,7 @@ impl Tally {
 
 pub(crate) fn run(choice: &Choice) -> Result<()> {
     if choice.print {
-        print!("{}", Case::of(&generate(choice.seed)).file());
+        print!("{}", Case::of(&choice.kernel(choice.seed)).file());
         return Ok(());
     }
     if choice.serve {
@@ -217,7 +229,7 @@ fn others(
 
 /// A kernel on both engines, and what the interpreter made of it.
 fn one(choice: &Choice, engines: &Engines, gpus: &Gpus, seed: u64) -> Result<(Tally, Outcome)> {
-    let kernel = generate(seed);
+    let kernel = choice.kernel(seed);
     let case = Case::of(&kernel);
     let running = choice.findings.join(format!("running-{seed}.ptx"));
     fs::write(&running, case.file())?;
@@ -281,7 +293,7 @@ fn on_silicon(
             let prepare = |engines: &mut Result<Engines>, seed: u64| {
                 let engines = engines.as_ref().map_err(|error| anyhow!("{error}"))?;
                 let (tally, interpreted) = one(choice, engines, &gpus, seed)?;
-                let case = Case::of(&generate(seed));
+                let case = Case::of(&choice.kernel(seed));
                 let cubins = silicon::assemble(&choice.ptxas, &case, seed);
                 let cubins = cubins.map_err(|why| anyhow!("seed {seed}: {why}"))?;
                 Ok((tally, Waiting { seed, case, interpreted, cubins }))

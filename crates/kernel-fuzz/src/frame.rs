@@ -62,8 +62,10 @@ pub(crate) const POOLS: [Pool; 6] = [
     pool('d', 5, 64),
     pool('f', 6, 32),
     pool('g', 4, 64),
-    pool('p', 4, 1),
+    pool('p', PREDICATES, 1),
 ];
+
+const PREDICATES: u32 = 4;
 
 /// Parameters of 32 bits, and of 64.
 pub(crate) const UNIFORM: (u32, u32) = (4, 2);
@@ -143,8 +145,20 @@ fn each_cell(label: &str, body: &str) -> String {
     )
 }
 
-/// The kernel up to its statements.
-pub(crate) fn enter(kernel: &Kernel, text: &mut String) {
+/// The kernel around the text of its statements. Registers that these do not name have no first values, and are not stored: accesses to
+/// memory are what takes longest to compile.
+pub(crate) fn around(kernel: &Kernel, statements: &str, text: &mut String) {
+    enter(kernel, statements, text);
+    text.push_str(statements);
+    leave(kernel, statements, text);
+}
+
+/// Whether a text names a register of a class; these have one digit.
+fn names(text: &str, letter: char, number: u32) -> bool {
+    text.contains(&format!("%{letter}{number}"))
+}
+
+fn enter(kernel: &Kernel, statements: &str, text: &mut String) {
     let (words, doubles) = UNIFORM;
     let parameters: Vec<String> = ["input", "columns", "rows", "cells", "results"]
         .iter()
@@ -174,7 +188,14 @@ pub(crate) fn enter(kernel: &Kernel, text: &mut String) {
         let _ = writeln!(text, "\tld.param.b64 %v{i}, [v{i}];");
     });
     text.push_str(THREAD_NUMBERS);
-    first_values(text);
+    let memory = first_memory(kernel);
+    first_values(&|letter, number| names(statements, letter, number) || names(&memory, letter, number), text);
+    text.push_str(&memory);
+}
+
+/// First contents of the memory that a kernel uses.
+fn first_memory(kernel: &Kernel) -> String {
+    let (mut text, threads) = (String::new(), kernel.threads());
     if kernel.uses.shared {
         text.push_str("\tmov.u64 %a0, own; mul.wide.u32 %a1, %thread, 8; add.s64 %a0, %a0, %a1;\n");
         let _ = writeln!(text, "\tst.shared.b64 [%a0], %d0; st.shared.b64 [%a0+{}], %d1;", threads * 8);
@@ -192,14 +213,17 @@ pub(crate) fn enter(kernel: &Kernel, text: &mut String) {
             let _ = writeln!(text, "\tst.local.b64 [stack+{}], %d{};", i * 8, i % 5);
         });
     }
+    text
 }
 
-/// Registers from the input: some numbers of the thread's own, some the same in all threads, some affine.
-fn first_values(text: &mut String) {
+/// Registers from the input that are wanted: some numbers of the thread's own, some the same in all threads, some affine.
+fn first_values(wanted: &dyn Fn(char, u32) -> bool, text: &mut String) {
     text.push_str("\tmul.wide.u32 %a0, %gtid, 4; add.s64 %a0, %input, %a0;\n");
     text.push_str("\tmul.wide.u32 %a1, %gtid, 8; add.s64 %a1, %input, %a1;\n");
     for Pool { letter, count, .. } in POOLS {
-        for i in 0..count {
+        // A predicate follows from the word of its number.
+        let read = |i: u32| letter == 'r' && i < PREDICATES && wanted('p', i);
+        for i in (0..count).filter(|i| wanted(letter, *i) || read(*i)) {
             let stretch = i * 48;
             let _ = match letter {
                 'r' if i < 5 => writeln!(text, "\tld.global.b32 %r{i}, [%a0+{stretch}];"),
@@ -216,13 +240,13 @@ fn first_values(text: &mut String) {
     }
 }
 
-/// The kernel after its statements: every register, and the cells of the CTA.
-pub(crate) fn leave(kernel: &Kernel, text: &mut String) {
+/// The kernel after its statements: every register of theirs, and the cells of the CTA.
+fn leave(kernel: &Kernel, statements: &str, text: &mut String) {
     text.push_str(
         "\tmul.wide.u32 %a0, %gtid, 8; add.s64 %a0, %results, %a0;\n\tmul.wide.u32 %a1, %total, 8;\n",
     );
     for Pool { letter, count, bits } in POOLS {
-        for i in 0..count {
+        for i in (0..count).filter(|i| names(statements, letter, *i)) {
             let _ = match bits {
                 1 => writeln!(text, "\tselp.b32 %i0, 1, 0, %{letter}{i}; st.global.b32 [%a0], %i0;"),
                 _ => writeln!(text, "\tst.global.b{bits} [%a0], %{letter}{i};"),

@@ -113,9 +113,9 @@ impl Kernel {
             Printer::new(&mut text).list(body, 0, None);
             text.push_str("\txor.b32 %r0, %r0, %r1;\n\tst.param.b32 [result], %r0;\n\tret;\n}\n");
         }
-        frame::enter(self, &mut text);
-        Printer::new(&mut text).list(&self.body, 0, None);
-        frame::leave(self, &mut text);
+        let mut statements = String::new();
+        Printer::new(&mut statements).list(&self.body, 0, None);
+        frame::around(self, &statements, &mut text);
         text
     }
 }

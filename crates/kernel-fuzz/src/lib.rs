@@ -42,7 +42,7 @@ mod vocabulary;
 
 pub use case::Case;
 pub use engine::{Engines, Outcome};
-pub use generate::generate;
+pub use generate::{FEWEST, STATEMENTS, generate};
 pub use kernel::Kernel;
 pub use minimise::minimise;
 pub use remote::Remote;

@@ -101,7 +101,7 @@ mod tests {
     fn what_matters_stays() {
         let mut found = 0;
         for seed in 0..200 {
-            let kernel = crate::generate(seed);
+            let kernel = crate::generate(seed, crate::STATEMENTS);
             if !kernel.text().contains("popc.b32") {
                 continue;
             }

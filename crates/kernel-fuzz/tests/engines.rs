@@ -3,7 +3,7 @@
 //! `cargo xtask fuzz-engines` runs more.
 
 use kernel_fuzz::engine::differences;
-use kernel_fuzz::{Case, Engines, Outcome, generate};
+use kernel_fuzz::{Case, Engines, Outcome, STATEMENTS, generate};
 use std::path::Path;
 
 /// Kernels of a test run.
@@ -14,7 +14,7 @@ fn random_kernels_are_run_alike() {
     let engines = Engines::find().expect("a device");
     let mut compiled = 0;
     for seed in 0..COUNT {
-        let case = Case::of(&generate(seed));
+        let case = Case::of(&generate(seed, STATEMENTS));
         let (one, others) = (engines.interpret(&case), engines.compile(&case));
         assert!(matches!(one, Outcome::Memory(_)), "seed {seed}: {one:?}\n{}", case.text);
         assert_eq!(differences(&one, &others), None, "seed {seed}\n{}", case.file());
@@ -29,13 +29,13 @@ fn random_kernels_are_run_alike() {
 /// A seed means the same kernel everywhere.
 #[test]
 fn a_seed_makes_a_kernel() {
-    assert_eq!(generate(7), generate(7));
-    assert_ne!(generate(7), generate(8));
+    assert_eq!(generate(7, STATEMENTS), generate(7, STATEMENTS));
+    assert_ne!(generate(7, STATEMENTS), generate(8, STATEMENTS));
 }
 
 #[test]
 fn a_file_keeps_a_case() {
-    let case = Case::of(&generate(3));
+    let case = Case::of(&generate(3, STATEMENTS));
     assert_eq!(Case::parse(&case.file()), Ok(case));
     assert!(Case::parse("//: launch ctas=1 block=1,1\n").is_err());
 }

@@ -80,8 +80,15 @@ impl Kinds {
     }
 }
 
-/// The kernel of a seed.
-pub fn generate(seed: u64) -> Kernel {
+/// Statements that a kernel has at most, unless told otherwise.
+pub const STATEMENTS: u32 = 53;
+
+/// Statements that a kernel has at least.
+pub const FEWEST: u32 = 4;
+
+/// The kernel of a seed, of at most so many statements beside those of its functions. Small ones are compiled several times as fast; large
+/// ones have more of what meets only in large ones.
+pub fn generate(seed: u64, statements: u32) -> Kernel {
     let mut random = Rng::with_seed(seed);
     let block = BLOCKS[random.usize(..BLOCKS.len())];
     let kinds = Kinds::random(&mut random);
@@ -104,7 +111,7 @@ pub fn generate(seed: u64) -> Kernel {
         }
     }
     generator.in_function = false;
-    generator.left = 4 + generator.random.u32(..50);
+    generator.left = generator.random.u32(FEWEST..=statements.max(FEWEST));
     let body = generator.body();
     Kernel {
         ctas: 1 + generator.random.u32(..3),
