@@ -1,4 +1,4 @@
-; Functions for a row that instructions call: `.ftz`, and arithmetic of halves.
+; Functions for a row that instructions call: `.ftz`, arithmetic of halves, and division of integers.
 ;
 ; `$i32` is a vector of a row's width, `#i32:5` one with 5 in each lane, `$n` the width.
 
@@ -277,4 +277,163 @@ define internal $i16 @bf16.max($i16 %a, $i16 %b) alwaysinline {
 define internal $i16 @bf16.min($i16 %a, $i16 %b) alwaysinline {
   %y = call $i16 @half.min($i16 %a, $i16 %b, $i16 #i16:0x7f80)
   ret $i16 %y
+}
+
+; Quotients and remainders of integers. LLVM divides vectors lane by lane, and takes without end to generate such code where all lanes divide the
+; same number (level 0, LLVM 15 to 22). A quotient of floats is off by less than a quotient that is no integer is from the next one, if the
+; dividend has no more bits than the fraction; then cutting off gives the integer. By zero all bits are ones; the least number by -1 wraps.
+define internal $i16 @div.u16($i16 %a, $i16 %b) noinline {
+  %x = uitofp $i16 %a to $f32
+  %y = uitofp $i16 %b to $f32
+  %z = fdiv $f32 %x, %y
+  %wide = fptoui $f32 %z to $i32
+  %q = trunc $i32 %wide to $i16
+  %zero = icmp eq $i16 %b, zeroinitializer
+  %result = select $i1 %zero, $i16 #i16:-1, $i16 %q
+  ret $i16 %result
+}
+
+define internal $i16 @div.s16($i16 %a, $i16 %b) noinline {
+  %x = sitofp $i16 %a to $f32
+  %y = sitofp $i16 %b to $f32
+  %z = fdiv $f32 %x, %y
+  %wide = fptosi $f32 %z to $i32
+  %q = trunc $i32 %wide to $i16
+  %zero = icmp eq $i16 %b, zeroinitializer
+  %result = select $i1 %zero, $i16 #i16:-1, $i16 %q
+  ret $i16 %result
+}
+
+define internal $i32 @div.u32($i32 %a, $i32 %b) noinline {
+  %x = uitofp $i32 %a to $f64
+  %y = uitofp $i32 %b to $f64
+  %z = fdiv $f64 %x, %y
+  %q = fptoui $f64 %z to $i32
+  %zero = icmp eq $i32 %b, zeroinitializer
+  %result = select $i1 %zero, $i32 #i32:-1, $i32 %q
+  ret $i32 %result
+}
+
+define internal $i32 @div.s32($i32 %a, $i32 %b) noinline {
+  %x = sitofp $i32 %a to $f64
+  %y = sitofp $i32 %b to $f64
+  %z = fdiv $f64 %x, %y
+  %q = fptosi $f64 %z to $i32
+  %negative = sub $i32 zeroinitializer, %a
+  %negates = icmp eq $i32 %b, #i32:-1
+  %number = select $i1 %negates, $i32 %negative, $i32 %q
+  %zero = icmp eq $i32 %b, zeroinitializer
+  %result = select $i1 %zero, $i32 #i32:-1, $i32 %number
+  ret $i32 %result
+}
+
+declare $f64 @llvm.trunc.v$nf64($f64)
+declare i64 @llvm.vector.reduce.or.v$ni64($i64)
+
+; Numbers below 2^52 are the lower bits of their sum with it, as a float.
+define internal $i64 @div.u64($i64 %a, $i64 %b) noinline {
+entry:
+  %bits = or $i64 %a, %b
+  %all = call i64 @llvm.vector.reduce.or.v$ni64($i64 %bits)
+  %few = icmp ult i64 %all, 4503599627370496
+  br i1 %few, label %floats, label %integers
+floats:
+  %a.above = or $i64 %a, #i64:0x4330000000000000
+  %b.above = or $i64 %b, #i64:0x4330000000000000
+  %a.float = bitcast $i64 %a.above to $f64
+  %b.float = bitcast $i64 %b.above to $f64
+  %x = fsub $f64 %a.float, #f64:0x4330000000000000
+  %y = fsub $f64 %b.float, #f64:0x4330000000000000
+  %z = fdiv $f64 %x, %y
+  %cut = call $f64 @llvm.trunc.v$nf64($f64 %z)
+  %above = fadd $f64 %cut, #f64:0x4330000000000000
+  %above.bits = bitcast $f64 %above to $i64
+  %short = and $i64 %above.bits, #i64:0xfffffffffffff
+  br label %done
+integers:
+  %long = call $i64 @div.lanes($i64 %a, $i64 %b)
+  br label %done
+done:
+  %q = phi $i64 [ %short, %floats ], [ %long, %integers ]
+  %zero = icmp eq $i64 %b, zeroinitializer
+  %result = select $i1 %zero, $i64 #i64:-1, $i64 %q
+  ret $i64 %result
+}
+
+; Lane by lane; whatever by zero.
+define internal $i64 @div.lanes($i64 %a, $i64 %b) noinline {
+  %zero = icmp eq $i64 %b, zeroinitializer
+  %divisor = select $i1 %zero, $i64 #i64:1, $i64 %b
+  %q = udiv $i64 %a, %divisor
+  ret $i64 %q
+}
+
+define internal $i64 @div.s64($i64 %a, $i64 %b) noinline {
+  %a.sign = ashr $i64 %a, #i64:63
+  %b.sign = ashr $i64 %b, #i64:63
+  %a.flipped = xor $i64 %a, %a.sign
+  %b.flipped = xor $i64 %b, %b.sign
+  %a.magnitude = sub $i64 %a.flipped, %a.sign
+  %b.magnitude = sub $i64 %b.flipped, %b.sign
+  %magnitude = call $i64 @div.u64($i64 %a.magnitude, $i64 %b.magnitude)
+  %sign = xor $i64 %a.sign, %b.sign
+  %flipped = xor $i64 %magnitude, %sign
+  %q = sub $i64 %flipped, %sign
+  %zero = icmp eq $i64 %b, zeroinitializer
+  %result = select $i1 %zero, $i64 #i64:-1, $i64 %q
+  ret $i64 %result
+}
+
+define internal $i16 @rem.u16($i16 %a, $i16 %b) noinline {
+  %q = call $i16 @div.u16($i16 %a, $i16 %b)
+  %product = mul $i16 %q, %b
+  %r = sub $i16 %a, %product
+  %zero = icmp eq $i16 %b, zeroinitializer
+  %result = select $i1 %zero, $i16 #i16:-1, $i16 %r
+  ret $i16 %result
+}
+
+define internal $i16 @rem.s16($i16 %a, $i16 %b) noinline {
+  %q = call $i16 @div.s16($i16 %a, $i16 %b)
+  %product = mul $i16 %q, %b
+  %r = sub $i16 %a, %product
+  %zero = icmp eq $i16 %b, zeroinitializer
+  %result = select $i1 %zero, $i16 #i16:-1, $i16 %r
+  ret $i16 %result
+}
+
+define internal $i32 @rem.u32($i32 %a, $i32 %b) noinline {
+  %q = call $i32 @div.u32($i32 %a, $i32 %b)
+  %product = mul $i32 %q, %b
+  %r = sub $i32 %a, %product
+  %zero = icmp eq $i32 %b, zeroinitializer
+  %result = select $i1 %zero, $i32 #i32:-1, $i32 %r
+  ret $i32 %result
+}
+
+define internal $i32 @rem.s32($i32 %a, $i32 %b) noinline {
+  %q = call $i32 @div.s32($i32 %a, $i32 %b)
+  %product = mul $i32 %q, %b
+  %r = sub $i32 %a, %product
+  %zero = icmp eq $i32 %b, zeroinitializer
+  %result = select $i1 %zero, $i32 #i32:-1, $i32 %r
+  ret $i32 %result
+}
+
+define internal $i64 @rem.u64($i64 %a, $i64 %b) noinline {
+  %q = call $i64 @div.u64($i64 %a, $i64 %b)
+  %product = mul $i64 %q, %b
+  %r = sub $i64 %a, %product
+  %zero = icmp eq $i64 %b, zeroinitializer
+  %result = select $i1 %zero, $i64 #i64:-1, $i64 %r
+  ret $i64 %result
+}
+
+define internal $i64 @rem.s64($i64 %a, $i64 %b) noinline {
+  %q = call $i64 @div.s64($i64 %a, $i64 %b)
+  %product = mul $i64 %q, %b
+  %r = sub $i64 %a, %product
+  %zero = icmp eq $i64 %b, zeroinitializer
+  %result = select $i1 %zero, $i64 #i64:-1, $i64 %r
+  ret $i64 %result
 }

@@ -4,10 +4,28 @@ use super::Emitter;
 use super::text::Kind;
 use super::values::Lanes;
 use crate::Refusal;
-use crate::class::is_signed;
+use crate::class::{Class, UNIFORM, is_signed};
 use ir::instruction::{MulIntMode, Op, SetIntBool, SetIntCmp};
 use ir::operand::{Def, Predicate, Value};
 use ptx::types::ScalarType;
+
+/// The function that divides lane by lane.
+fn of_lanes(how: &str, ty: ScalarType) -> &'static str {
+    match (how, ty.bits(), is_signed(ty)) {
+        ("div", 16, false) => "div.u16",
+        ("div", 16, true) => "div.s16",
+        ("div", 32, false) => "div.u32",
+        ("div", 32, true) => "div.s32",
+        ("div", _, false) => "div.u64",
+        ("div", _, true) => "div.s64",
+        (_, 16, false) => "rem.u16",
+        (_, 16, true) => "rem.s16",
+        (_, 32, false) => "rem.u32",
+        (_, 32, true) => "rem.s32",
+        (_, _, false) => "rem.u64",
+        (_, _, true) => "rem.s64",
+    }
+}
 
 /// A product of two values: of their width, its upper half, or of twice the width.
 fn product(e: &mut Emitter<'_>, kind: Kind, mode: MulIntMode, ty: ScalarType, a: &str, b: &str) -> String {
@@ -133,11 +151,16 @@ impl Emitter<'_> {
         }
     }
 
-    /// Division by zero gives all ones; the least value by minus one, what wraps.
+    /// Division by zero gives all ones; the least value by minus one, what wraps. By a constant LLVM multiplies.
     fn divide(&mut self, d: Def, ty: ScalarType, a: &Value, b: &Value, how: &str) -> Result<(), Refusal> {
         let (bits, signed) = (ty.bits(), is_signed(ty));
-        let sources = [self.read(a, bits)?, self.read(b, bits)?];
+        let constant = self.constant_here(b).map(Value::Constant);
+        let sources = [self.read(a, bits)?, self.read(constant.as_ref().unwrap_or(b), bits)?];
         let class = self.class_of_result();
+        if class == Class::Varying && constant.is_none() {
+            let result = self.call(of_lanes(how, ty), &sources);
+            return self.write(d, result, signed);
+        }
         let result = self.compute(class, bits, &sources, None, |e, kind, s| {
             let (int, bit) = (e.text.int(bits, kind), e.text.int(1, kind));
             let constant = |e: &Self, value| e.text.constant(value, bits, kind);
@@ -197,10 +220,10 @@ impl Emitter<'_> {
     }
 
     /// Of what is not affine though its sources are.
-    pub(crate) fn uniform_or_varying(&self, sources: &[Lanes]) -> crate::class::Class {
+    pub(crate) fn uniform_or_varying(&self, sources: &[Lanes]) -> Class {
         match sources.iter().all(Lanes::is_uniform) {
-            true => crate::class::UNIFORM,
-            false => crate::class::Class::Varying,
+            true => UNIFORM,
+            false => Class::Varying,
         }
     }
 
