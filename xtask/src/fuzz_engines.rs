@@ -20,14 +20,13 @@ use real_gpu::Gpu;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{stdin, stdout};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Kernels that are assembled before the GPU runs them.
-const BATCH: u64 = 512;
+const BATCH: usize = 512;
 
 /// How long a finding is made smaller. What does not end takes its time at each attempt.
 const MINIMISING: Duration = Duration::from_secs(60);
@@ -54,6 +53,9 @@ pub(crate) struct Choice {
     /// The first kernel's seed; the next have the next.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// After how many seconds no further kernel is begun.
+    #[arg(long)]
+    seconds: Option<u64>,
     /// Statements of a kernel, at most; with few of them more kernels are run in a time.
     #[arg(long, default_value_t = STATEMENTS, value_parser = clap::value_parser!(u32).range(i64::from(FEWEST)..))]
     statements: u32,
@@ -89,6 +91,7 @@ impl Choice {
 /// What became of kernels.
 #[derive(Default)]
 struct Tally {
+    run: u64,
     compiled: u64,
     /// Kernels by why they were not compiled.
     declined: BTreeMap<String, u64>,
@@ -101,6 +104,7 @@ struct Tally {
 
 impl Tally {
     fn with(mut self, other: Self) -> Self {
+        self.run += other.run;
         self.compiled += other.compiled;
         for (why, times) in other.declined {
             *self.declined.entry(why).or_default() += times;
@@ -124,7 +128,8 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
     let begun = Instant::now();
     let bar = ProgressBar::new(choice.count);
     bar.set_style(ProgressStyle::with_template("{wide_bar} {pos}/{len} {per_sec} {eta}")?);
-    let seeds = choice.seed..choice.seed + choice.count;
+    let in_time = |_: &u64| choice.seconds.is_none_or(|most| begun.elapsed().as_secs() < most);
+    let seeds = (choice.seed..choice.seed + choice.count).take_while(in_time);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(choice.jobs).build()?;
     let tally = match choice.engine {
         Engine::Cuda => on_silicon(choice, &pool, seeds, &bar)?,
@@ -141,7 +146,7 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
     let seconds = begun.elapsed().as_secs_f64();
     println!(
         "{} kernels in {seconds:.1} s, {} of them compiled: {} differ",
-        choice.count,
+        tally.run,
         tally.compiled,
         tally.findings.len()
     );
@@ -188,14 +193,14 @@ impl Gpus {
 }
 
 /// All kernels, each on the interpreter and on another engine.
-fn one_by_one(choice: &Choice, seeds: Range<u64>, bar: &ProgressBar) -> Result<Tally> {
+fn one_by_one(choice: &Choice, seeds: impl Iterator<Item = u64> + Send, bar: &ProgressBar) -> Result<Tally> {
     let (probe, gpus) = (engines()?, Gpus::default());
     if choice.engine == Engine::Jit
         && let Some(why) = probe.without_jit()
     {
         eprintln!("SKIPPED: the compiled engine: {why}");
     }
-    let tallies = seeds.into_par_iter().progress_with(bar.clone()).map_init(engines, |engines, seed| {
+    let tallies = seeds.par_bridge().progress_with(bar.clone()).map_init(engines, |engines, seed| {
         let engines = engines.as_ref().map_err(|error| anyhow!("{error}"))?;
         one(choice, engines, &gpus, seed).map(|(tally, _)| tally)
     });
@@ -234,7 +239,7 @@ fn one(choice: &Choice, engines: &Engines, gpus: &Gpus, seed: u64) -> Result<(Ta
     let running = choice.findings.join(format!("running-{seed}.ptx"));
     fs::write(&running, case.file())?;
     let (interpreted, compiled) = (engines.interpret(&case), others(choice, engines, gpus, &case)?);
-    let mut tally = Tally::default();
+    let mut tally = Tally { run: 1, ..Tally::default() };
     let declined = compiled.iter().find_map(|(_, outcome)| match outcome {
         Outcome::Declined(why) => Some(why),
         Outcome::Memory(_) | Outcome::Stopped(_) => None,
@@ -279,16 +284,17 @@ struct Waiting {
 fn on_silicon(
     choice: &Choice,
     pool: &rayon::ThreadPool,
-    seeds: Range<u64>,
+    mut seeds: impl Iterator<Item = u64>,
     bar: &ProgressBar,
 ) -> Result<Tally> {
     let gpu = Gpu::open()?;
     let gpus = Gpus::default();
     let mut tally = Tally::default();
-    let mut from = seeds.start;
-    while from < seeds.end {
-        let batch = from..seeds.end.min(from + BATCH);
-        from = batch.end;
+    loop {
+        let batch: Vec<u64> = seeds.by_ref().take(BATCH).collect();
+        if batch.is_empty() {
+            return Ok(tally);
+        }
         let prepared: Result<Vec<(Tally, Waiting)>> = pool.install(|| {
             let prepare = |engines: &mut Result<Engines>, seed: u64| {
                 let engines = engines.as_ref().map_err(|error| anyhow!("{error}"))?;
@@ -305,7 +311,6 @@ fn on_silicon(
             bar.inc(1);
         }
     }
-    Ok(tally)
 }
 
 /// What a GPU says to what the interpreter made of a kernel.
