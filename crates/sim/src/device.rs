@@ -159,6 +159,10 @@ parameters! {
     cluster_barrier: "cluster.barrier",
     /// Sectors of reductions that an SM has under way, at most.
     reductions: "noc.reductions",
+    /// Sectors of atomic operations that all SMs have on their way in a thousand cycles.
+    changes: "noc.atomics",
+    /// Of those of them that answer.
+    answers: "noc.answers",
     /// Sectors that come back to an SM in a thousand cycles.
     responses: "noc.responses",
     /// SMs whose requests to the L2 go one way.
@@ -173,6 +177,8 @@ parameters! {
     store: "l1.store",
     /// By how much longer for each of its lines, in thousandths of a cycle.
     store_line: "l1.store_line",
+    /// By how much later the answer of an atomic operation is there for each of its lines, in thousandths of a cycle.
+    atomic_line: "l1.atomic_line",
     /// Lines that wait so, at most.
     store_queue: "l1.store_queue",
     /// Lines that copies in bulk of an SM ask for in a thousand cycles.
@@ -246,6 +252,8 @@ const POSITIVE: &[&str] = &[
     "noc.requests",
     "noc.responses",
     "noc.reductions",
+    "noc.atomics",
+    "noc.answers",
     "noc.bulk",
     "noc.group",
     "noc.together",

@@ -474,6 +474,13 @@ impl Sm {
         if code.beside == Some(Beside::Arrival) {
             done.ends = done.ends.max(self.sub_cores[core].warps[at].copies);
         }
+        if code.beside == Some(Beside::Fence) {
+            let performed = self.sub_cores[core].warps[at].performed;
+            (done.taken, done.ends) = (done.taken.max(performed), done.ends.max(performed));
+        } else if self.touched.lanes != 0 && self.touched.way != Way::Load {
+            let warp = &mut self.sub_cores[core].warps[at];
+            warp.performed = warp.performed.max(done.ends);
+        }
         let mut met = 0;
         if let Some(cta) = &mut self.ctas[cta] {
             met = cta.met;

@@ -59,6 +59,8 @@ pub(crate) struct Warp {
     /// When the copies are done that it has begun, and the products.
     pub(crate) copies: u64,
     pub(crate) products: u64,
+    /// When what it has stored or changed is there for others.
+    pub(crate) performed: u64,
 }
 
 impl Warp {
@@ -77,6 +79,7 @@ impl Warp {
             fetched: begins,
             copies: begins,
             products: begins,
+            performed: begins,
             boards: std::array::from_fn(|_| Board {
                 last: 0,
                 stall: Stall::ShortScoreboard,

@@ -16,6 +16,7 @@
 //! round. The parameters in `crates/sim/devices` name the file that they were read from. `--model` runs the same probes and kernels in the
 //! model, and compares.
 
+mod atomics;
 mod beside;
 mod cluster;
 mod errors;
@@ -114,6 +115,8 @@ enum Family {
     Throughput,
     /// Loads under way at once.
     Depth,
+    /// Atomic operations, also in clusters, and fences behind them.
+    Atomics,
     /// Copies in bulk, barriers of shared memory, products of four warps, fences.
     Beside,
     /// Barriers of clusters.
@@ -165,6 +168,7 @@ impl Family {
             Self::Chase => memory::chase(),
             Self::Throughput => memory::throughput(sms),
             Self::Depth => memory::depth(),
+            Self::Atomics => atomics::atomics(sms),
             Self::Beside => beside::beside(),
             Self::Cluster => cluster::cluster(),
             Self::Wavefronts => wavefronts::wavefronts(),
@@ -192,6 +196,7 @@ impl Family {
             | Self::Chase
             | Self::Throughput
             | Self::Depth
+            | Self::Atomics
             | Self::Beside
             | Self::Cluster
             | Self::Wavefronts
@@ -232,6 +237,7 @@ impl Family {
             | Self::Chase
             | Self::Throughput
             | Self::Depth
+            | Self::Atomics
             | Self::Beside
             | Self::Cluster
             | Self::Wavefronts
@@ -383,6 +389,7 @@ fn in_model(choice: &Choice, name: &str) -> Result<()> {
             | Family::Chase
             | Family::Throughput
             | Family::Depth
+            | Family::Atomics
             | Family::Beside
             | Family::Cluster
             | Family::Wavefronts

@@ -35,6 +35,9 @@ pub(crate) struct Shared {
     groups: Vec<Group>,
     together: u64,
     window: u64,
+    /// The way of all atomic operations, and what those that answer take of it, in thousandths of the others.
+    changes: Rate,
+    answering: u64,
     /// What of a slice's time atomic operations take, and those of several lanes on one word.
     atomics: Vec<Rate>,
     same: Vec<Rate>,
@@ -54,6 +57,8 @@ pub(crate) struct Private {
     leaving: Leaving,
     store: u64,
     store_line: u64,
+    /// How much later an atomic operation's answer is there for each of its lines, in the same.
+    atomic_line: u64,
     /// The SMs whose requests go the same way.
     group: usize,
     /// Lines that the L1 looks up in a thousand cycles, and bytes that it gives in one.
@@ -177,6 +182,8 @@ impl Shared {
             groups: vec![Group::default(); of.sms.div_ceil(of.group) as usize],
             together: of.together,
             window: of.window,
+            changes: Rate::new(of.changes),
+            answering: of.changes.saturating_mul(1000) / of.answers,
             atomics: rates(of.slices, of.atomic_rate),
             same: rates(of.slices, of.same_rate),
             channels: rates(of.channels, of.channel_rate),
@@ -261,11 +268,19 @@ impl Shared {
         served
     }
 
-    /// A sector that atomic operations change: those on one word one after the other.
-    fn change(&mut self, touch: &Touch, sector: usize, now: u64, counters: &mut Counters) -> u64 {
+    /// A sector that atomic operations change, which answer or do not: those on one word one after the other.
+    fn change(
+        &mut self,
+        touch: &Touch,
+        sector: usize,
+        now: u64,
+        answers: bool,
+        counters: &mut Counters,
+    ) -> u64 {
         let (line, same) = (touch.line, u64::from(touch.crowds[sector].max(1)));
         let hits = counters.l2_read_hit;
-        let there = self.fetch(line, sector, now, counters);
+        let passed = self.changes.serve_parts(now, if answers { self.answering } else { 1000 });
+        let there = self.fetch(line, sector, passed, counters);
         counters.l2_read_hit = hits;
         let slice = self.slice(line);
         let done = self.atomics[slice].serve(there, 1).max(self.same[slice].serve(there, same));
@@ -303,6 +318,7 @@ impl Private {
             leaving: Leaving::new(of.store_queue),
             store: of.store,
             store_line: of.store_line,
+            atomic_line: of.atomic_line,
             group,
             tags: of.tags.max(1),
             width: of.l1_width.max(1),
@@ -437,10 +453,10 @@ impl Private {
                             begun = room(&mut self.reductions, self.most_reductions, begun);
                         }
                         let asked = self.ask(&mut begun);
-                        let there = shared.change(touch, sector, asked, counters);
+                        let there = shared.change(touch, sector, asked, request.way == Way::Atomic, counters);
                         self.settled = self.settled.max(there);
                         let ready = match request.way {
-                            Way::Atomic => self.answer(shared, there),
+                            Way::Atomic => self.answer(shared, there) + self.atomic_line * lines / 1000,
                             Way::Load | Way::Store | Way::Reduction => {
                                 self.reductions.push_back(there);
                                 there
