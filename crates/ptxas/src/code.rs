@@ -2,6 +2,8 @@
 
 use crate::opcode::Name;
 use debug_info::Origin;
+use debug_info::machine_code::variables::Call;
+use ptx::module::{RegId, VarId};
 use rustc_hash::FxHashSet as HashSet;
 use smol_str::{SmolStr, format_smolstr};
 use std::collections::BTreeSet;
@@ -276,8 +278,8 @@ pub struct Instruction {
     pub written: usize,
     /// The PTX instruction that it is for; none, if it is for the kernel as a whole.
     pub origin: Option<Origin>,
-    /// It moves a register to the frame or back, as there are too few.
-    pub spills: bool,
+    /// It moves a register to the frame or back, as there are too few: which parts of which, the first and how many.
+    pub spills: Option<(Reg, u8, u8)>,
 }
 
 impl Instruction {
@@ -319,6 +321,21 @@ pub struct Code {
     origin: Option<Origin>,
     /// No temporary becomes the register that it is copied to.
     apart: bool,
+    /// What is noted for who looks for variables, if that is wanted.
+    pub(crate) notes: Option<Notes>,
+}
+
+/// Where selection has put what PTX has.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// The kernel, then what was inlined, and the functions that are called for real.
+    pub(crate) calls: Vec<Call>,
+    /// The registers of PTX of each call, and what they are here.
+    pub(crate) registers: Vec<(u32, RegId, Reg)>,
+    /// Where local variables and parameters of each call are in the frame.
+    pub(crate) locals: Vec<(u32, VarId, u64)>,
+    /// Where registers are in the frame that are too many.
+    pub(crate) slots: Vec<(Reg, u64)>,
 }
 
 impl Code {
@@ -417,7 +434,7 @@ impl Code {
             operands,
             written: count,
             origin: self.origin,
-            spills: false,
+            spills: None,
         }));
     }
 

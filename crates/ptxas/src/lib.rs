@@ -25,12 +25,14 @@ mod select;
 mod spill;
 pub mod tuning;
 mod unroll;
+mod variables;
 mod verify;
 
 use allocate::Shortage;
 use bodies::Bodies;
 pub use debug_info::Origin;
-use debug_info::machine_code::{self, LineSection, MachineCode};
+use debug_info::machine_code::variables::Variables;
+use debug_info::machine_code::{self, MachineCode, Section};
 use ptx::diagnostic::Diagnostic;
 use ptx::module::{Checked, FuncId, FunctionKind, Linkage, Module};
 use ptx::types::StateSpace;
@@ -90,6 +92,8 @@ pub struct Options {
     pub max_registers: Option<u32>,
     /// The cubin says of which line its code is.
     pub lines: bool,
+    /// With lines, the cubin also says where variables are.
+    pub variables: bool,
     /// The cubin is one that a linker takes, if nothing in the module keeps it from that.
     pub relocatable: bool,
     /// The code is wanted as text, too.
@@ -151,18 +155,19 @@ pub fn compile_entries(
     if options.relocatable {
         out.directives("\t.elftype\t@\"ET_REL\"\n");
     }
-    let mut usages = Vec::new();
+    let (mut usages, mut found) = (Vec::new(), Vec::new());
     // In front of the notes, which are the first kernel's, nvlink and cuobjdump take no variables, and cuobjdump no lines.
     for kernel in &kernels {
-        let instructions = emit::kernel(kernel, options.level, &mut labels, &mut out);
+        let (instructions, starts) = emit::kernel(kernel, options.level, &mut labels, &mut out);
         usages.push(usage(kernel, instructions));
+        found.push(variables::of(module, kernel, options.level, &starts));
     }
     let mut more = String::new();
     if let Some(first) = kernels.first() {
         emit::variables(module, &first.layout, options.relocatable, &mut more);
     }
-    if options.lines {
-        emit::lines(module, &line_sections(module, &usages), &mut more);
+    if let Some(first) = kernels.first().filter(|_| options.lines) {
+        emit::debug(module, &first.layout, &debug_sections(module, &usages, &found), &mut more);
     }
     out.directives(&more);
     let emit::Out { program, text } = out;
@@ -199,14 +204,15 @@ fn not_relocatable(module: &Module) -> Vec<Diagnostic> {
     functions.chain(placed).collect()
 }
 
-/// What the cubin says of lines.
-fn line_sections(module: &Module, kernels: &[Usage]) -> Vec<LineSection> {
+/// What the cubin says of lines and variables.
+fn debug_sections(module: &Module, kernels: &[Usage], variables: &[Option<Variables>]) -> Vec<Section> {
     let origins: Vec<Vec<Option<Origin>>> =
         kernels.iter().map(|kernel| kernel.instructions.iter().map(|made| made.origin).collect()).collect();
-    let code = kernels.iter().zip(&origins).map(|(kernel, origins)| MachineCode {
+    let code = kernels.iter().zip(&origins).zip(variables).map(|((kernel, origins), variables)| MachineCode {
         kernel: kernel.id,
         origins,
         bytes: emit::code_bytes(origins.len()),
+        variables: variables.as_ref(),
     });
     machine_code::sections(module, &code.collect::<Vec<_>>())
 }
@@ -269,7 +275,7 @@ fn kernel<'a>(
             continue;
         }
         let rounds = if unrolls { tuning.rounds } else { 1 };
-        let choices = select::Choices { spread, rounds, waits: &waits };
+        let choices = select::Choices { spread, rounds, waits: &waits, notes: options.variables };
         let mut selected = select::select(bodies, &layout, id, choices)?;
         has_unrolled = selected.has_unrolled;
         if options.level == Level::Overlapped {
