@@ -68,6 +68,8 @@ pub struct Usage {
     pub shared: u64,
     /// Its instructions, but for the branch behind their end.
     pub instructions: Vec<Made>,
+    /// Where its variables are, if that was wanted.
+    pub variables: Option<Variables>,
 }
 
 /// A machine instruction, and what it is for.
@@ -155,19 +157,19 @@ pub fn compile_entries(
     if options.relocatable {
         out.directives("\t.elftype\t@\"ET_REL\"\n");
     }
-    let (mut usages, mut found) = (Vec::new(), Vec::new());
+    let mut usages = Vec::new();
     // In front of the notes, which are the first kernel's, nvlink and cuobjdump take no variables, and cuobjdump no lines.
     for kernel in &kernels {
         let (instructions, starts) = emit::kernel(kernel, options.level, &mut labels, &mut out);
-        usages.push(usage(kernel, instructions));
-        found.push(variables::of(module, kernel, options.level, &starts));
+        let variables = variables::of(module, kernel, options.level, &starts);
+        usages.push(usage(kernel, instructions, variables));
     }
     let mut more = String::new();
     if let Some(first) = kernels.first() {
         emit::variables(module, &first.layout, options.relocatable, &mut more);
     }
     if let Some(first) = kernels.first().filter(|_| options.lines) {
-        emit::debug(module, &first.layout, &debug_sections(module, &usages, &found), &mut more);
+        emit::debug(module, &first.layout, &debug_sections(module, &usages), &mut more);
     }
     out.directives(&more);
     let emit::Out { program, text } = out;
@@ -205,20 +207,20 @@ fn not_relocatable(module: &Module) -> Vec<Diagnostic> {
 }
 
 /// What the cubin says of lines and variables.
-fn debug_sections(module: &Module, kernels: &[Usage], variables: &[Option<Variables>]) -> Vec<Section> {
+fn debug_sections(module: &Module, kernels: &[Usage]) -> Vec<Section> {
     let origins: Vec<Vec<Option<Origin>>> =
         kernels.iter().map(|kernel| kernel.instructions.iter().map(|made| made.origin).collect()).collect();
-    let code = kernels.iter().zip(&origins).zip(variables).map(|((kernel, origins), variables)| MachineCode {
+    let code = kernels.iter().zip(&origins).map(|(kernel, origins)| MachineCode {
         kernel: kernel.id,
         origins,
         bytes: emit::code_bytes(origins.len()),
-        variables: variables.as_ref(),
+        variables: kernel.variables.as_ref(),
     });
     machine_code::sections(module, &code.collect::<Vec<_>>())
 }
 
 /// What is known of a kernel that has become instructions.
-fn usage(kernel: &emit::Kernel<'_>, instructions: Vec<Made>) -> Usage {
+fn usage(kernel: &emit::Kernel<'_>, instructions: Vec<Made>, variables: Option<Variables>) -> Usage {
     let operands = kernel.code.lines.iter().flat_map(|line| match line {
         code::Line::Instruction(one) => one.operands.as_slice(),
         code::Line::Label(_) => &[],
@@ -239,6 +241,7 @@ fn usage(kernel: &emit::Kernel<'_>, instructions: Vec<Made>) -> Usage {
         spilled: kernel.spilled,
         shared: kernel.layout.shared_bytes,
         instructions,
+        variables,
     }
 }
 

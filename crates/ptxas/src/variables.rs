@@ -98,7 +98,8 @@ fn insert(set: &mut Set, part: usize, is_in: bool) {
 impl State {
     /// What is known where two ways meet.
     fn meet(&self, other: &Self) -> Self {
-        let of = |a: &Set, b: &Set, how: fn(u64, u64) -> u64| a.iter().zip(b).map(|(a, b)| how(*a, *b)).collect();
+        let of =
+            |a: &Set, b: &Set, how: fn(u64, u64) -> u64| a.iter().zip(b).map(|(a, b)| how(*a, *b)).collect();
         Self {
             intact: of(&self.intact, &other.intact, |a, b| a & b),
             begun: of(&self.begun, &other.begun, |a, b| a | b),
@@ -116,12 +117,7 @@ impl State {
 }
 
 impl Registers {
-    fn new(
-        code: &Code,
-        allocation: &Allocation,
-        notes: &Notes,
-        wanted: &dyn Fn(u32) -> bool,
-    ) -> Self {
+    fn new(code: &Code, allocation: &Allocation, notes: &Notes, wanted: &dyn Fn(u32) -> bool) -> Self {
         let place = |reg: Reg, part: u8| match code.registers[reg.0 as usize].class {
             Class::General(_) => Hardware::General(allocation.of(reg) + u32::from(part)),
             Class::Predicate => Hardware::Predicate(allocation.of(reg)),

@@ -195,10 +195,7 @@ mod tests {
                 "-lineinfo -v --opt-level 0 --regAllocOptLevel=2 --gpu-name=sm_90a a.ptx -o b.o",
                 Options { level: Some(Level::Serial), ..lines.clone() },
             ),
-            (
-                "-v --fmad=false -g --gpu-name=sm_90a a.ptx -o b.o",
-                Options { variables: true, ..lines },
-            ),
+            ("-v --fmad=false -g --gpu-name=sm_90a a.ptx -o b.o", Options { variables: true, ..lines }),
             // XLA.
             ("-v a.ptx -o b.o -arch=sm_90a --warn-on-spills", verbose.clone()),
             (
@@ -209,10 +206,7 @@ mod tests {
             ("-arch=sm_90a -m64 a.ptx -o b.o", plain()),
             ("-arch=sm_90a -m64 --compile-only a.ptx -o b.o", relocatable.clone()),
             ("-arch=sm_90a -m64 -ewp a.ptx -o b.o", relocatable),
-            (
-                "-arch=sm_90a -m64 -g --dont-merge-basicblocks --return-at-end a.ptx -o b.o",
-                debugged,
-            ),
+            ("-arch=sm_90a -m64 -g --dont-merge-basicblocks --return-at-end a.ptx -o b.o", debugged),
             (
                 "-arch=sm_90a -m64 -maxrregcount=32 -split-compile=0 --def-load-cache=cg a.ptx -o b.o",
                 limited.clone(),

@@ -153,8 +153,7 @@ pub(super) fn sections(
     }
     let abbreviations = Section { bytes: out.abbreviations.bytes, ..Section::named(".debug_abbrev") };
     let mut sections = vec![abbreviations, out.info];
-    sections
-        .extend([out.locations.0, out.ranges.0].into_iter().filter(|section| !section.bytes.is_empty()));
+    sections.extend([out.locations.0, out.ranges.0].into_iter().filter(|section| !section.bytes.is_empty()));
     for name in KEPT {
         let bytes = info.sections.bytes(name);
         sections.extend(bytes.map(|bytes| Section { bytes: bytes.to_vec(), ..Section::named(name) }));
@@ -382,13 +381,7 @@ impl<'d> Unit<'d, '_> {
     }
 
     /// The entry of a call that was inlined.
-    fn inlined(
-        &mut self,
-        index: usize,
-        (caller, site): (FuncId, u32),
-        scope: &Scope,
-        out: &mut Out,
-    ) {
+    fn inlined(&mut self, index: usize, (caller, site): (FuncId, u32), scope: &Scope, out: &mut Out) {
         let loc = self.module.loc(caller, site);
         let mut attributes = vec![(dw::DW_AT_abstract_origin, dw::DW_FORM_ref4)];
         attributes.extend(scope_attributes(scope));
@@ -510,11 +503,7 @@ impl<'d> Unit<'d, '_> {
     }
 
     /// The machine code of a place in PTX.
-    fn label(
-        &self,
-        value: AttributeValue<Reader<'_>>,
-        within: Option<Within<'_>>,
-    ) -> Option<(FuncId, u64)> {
+    fn label(&self, value: AttributeValue<Reader<'_>>, within: Option<Within<'_>>) -> Option<(FuncId, u64)> {
         let within = within?;
         let AttributeValue::Addr(address) = value else { return None };
         let function = within.variables.calls[within.call as usize].function;
@@ -529,12 +518,7 @@ impl<'d> Unit<'d, '_> {
     }
 
     /// A list of ranges, if an entry has one.
-    fn ranges(
-        &self,
-        value: AttributeValue<Reader<'_>>,
-        within: Option<Within<'_>>,
-        out: &mut Out,
-    ) -> u32 {
+    fn ranges(&self, value: AttributeValue<Reader<'_>>, within: Option<Within<'_>>, out: &mut Out) -> u32 {
         let list = out.ranges.next();
         let mut all = Vec::new();
         if let Some(within) = within

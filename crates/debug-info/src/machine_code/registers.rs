@@ -108,11 +108,7 @@ fn code_of(ty: ScalarType) -> Option<u8> {
     Some(match ty {
         ScalarType::B8 | ScalarType::E4m3 | ScalarType::E5m2 => 0,
         ScalarType::B16 | ScalarType::Bf16 | ScalarType::E4m3x2 | ScalarType::E5m2x2 => 1,
-        ScalarType::B32
-        | ScalarType::U16x2
-        | ScalarType::S16x2
-        | ScalarType::Bf16x2
-        | ScalarType::Tf32 => 2,
+        ScalarType::B32 | ScalarType::U16x2 | ScalarType::S16x2 | ScalarType::Bf16x2 | ScalarType::Tf32 => 2,
         ScalarType::B64 | ScalarType::F32x2 => 3,
         ScalarType::U8 => 4,
         ScalarType::U16 => 5,

@@ -1,0 +1,367 @@
+//! Where a cubin says that variables are, against what they are: its code runs on the machine for SASS, and wherever an instruction of PTX
+//! begins, what a debugger would find there is compared with what the interpreter of PTX has in front of that instruction.
+
+#[path = "variables/cubin.rs"]
+mod cubin_file;
+
+use cubin_file::{CONSTANTS, Cubin, Place};
+use debug_info::machine_code::variables::Hardware;
+use debugger::{Grid, Program, Scene, Symbols};
+use machine::inspect::Extent;
+use machine::memory::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use machine::observe::{Issue, Observer};
+use machine::{Device, DeviceOptions, LaunchOptions, Masks, Profile};
+use ptx::module::{FuncId, Module};
+use ptx::source::Source;
+use ptxas::{Level, Options};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Mutex;
+
+/// Where parameters begin in constant bank 0.
+const PARAMETERS: u64 = 0x210;
+const R1: u8 = 1;
+
+/// A sample, its kernel, and what that is given.
+struct Sample {
+    text: &'static str,
+    kernel: &'static str,
+    /// Numbers; of buffers how many words they have, which count up from 1.
+    params: &'static [Param],
+}
+
+#[derive(Clone, Copy)]
+enum Param {
+    Words(u32),
+    Int(u32),
+}
+
+/// The function and the instruction of each activation of a thread, the innermost first.
+type Path = Vec<(FuncId, u32)>;
+
+/// A variable of an activation: its name, and its bytes if it has some.
+type Known = (String, Option<Vec<u8>>);
+
+/// What a thread has come by: the instruction, and the variables of each activation of a function that has an entry.
+type Step = (Path, Vec<Vec<Known>>);
+
+/// A thread: its CTA, and its number there.
+type Thread = ([u32; 3], u32);
+
+/// Notes what threads have wherever they come by.
+struct Watch<'a> {
+    program: &'a Program,
+    symbols: &'a Symbols,
+    grid: Grid,
+    steps: Mutex<HashMap<Thread, Vec<Step>>>,
+}
+
+impl Observer for Watch<'_> {
+    fn issue(&self, issue: &Issue<'_>) {
+        let snapshot = issue.state.snapshot(Extent::Cta);
+        let mut steps = self.steps.lock().expect("nobody has panicked");
+        for (number, &active) in (issue.first_warp..).zip(issue.active) {
+            for lane in (0..32).filter(|lane| active >> lane & 1 == 1) {
+                let scene = Scene::innermost(self.program, self.symbols, &self.grid, &snapshot, number, lane);
+                let all: Vec<Scene<'_>> = std::iter::successors(scene, Scene::caller).collect();
+                let path: Path = all.iter().map(|scene| scene.place).collect();
+                let of = steps.entry((issue.block, number * 32 + lane as u32)).or_default();
+                // Who waits comes by again and again.
+                if of.last().is_some_and(|(last, _)| *last == path) {
+                    continue;
+                }
+                let info = &self.symbols.info;
+                let described = all.iter().filter(|scene| info.function(scene.place.0).is_some());
+                let known = described.map(|scene| {
+                    let all = scene.variables().map(|(scope, variable)| {
+                        let bytes = scene.bytes(&scene.variable(scope, variable)).ok();
+                        (variable.name.clone(), bytes)
+                    });
+                    all.collect()
+                });
+                let known = known.collect();
+                of.push((path, known));
+            }
+        }
+    }
+}
+
+/// How often variables were compared, by name, and how often the cubin did not say where one is that PTX has.
+#[derive(Debug, Default)]
+struct Compared {
+    same: BTreeMap<String, u64>,
+    absent: BTreeMap<String, u64>,
+}
+
+impl Compared {
+    fn counts(&self) -> (u64, u64) {
+        (self.same.values().sum(), self.absent.values().sum())
+    }
+}
+
+/// Runs a sample on both machines. Of several threads nobody knows what others have done to memory that they share.
+fn compare(sample: &Sample, level: Level, grid: u32, threads: u32) -> Compared {
+    let device = Device::new(Profile::default(), DeviceOptions::default()).expect("a device");
+    let module = ptx::compile(&Source::new("sample.ptx", sample.text)).module.expect("it is right");
+    let options = Options { level, lines: true, variables: true, ..Options::default() };
+    let compiled = ptxas::compile_entries(&module, options, |name| name == sample.kernel)
+        .unwrap_or_else(|errors| panic!("{errors:?}"));
+    let loaded = device.load(module).expect("it loads");
+    let mut params: Vec<u8> = Vec::new();
+    let mut buffers = Vec::new();
+    for param in sample.params {
+        match *param {
+            Param::Words(count) => {
+                let address = device.memory().allocate(u64::from(count) * 4).expect("memory");
+                buffers.push((address, (1..=count).flat_map(u32::to_le_bytes).collect::<Vec<u8>>()));
+                params.resize(params.len().next_multiple_of(8), 0);
+                params.extend(address.to_le_bytes());
+            }
+            Param::Int(value) => params.extend(value.to_le_bytes()),
+        }
+    }
+    let fill = || buffers.iter().for_each(|(at, bytes)| device.memory().write(*at, bytes).expect("memory"));
+    fill();
+    let program = Program {
+        device: device.clone(),
+        loaded: std::sync::Arc::new(loaded),
+        kernel: sample.kernel.to_owned(),
+        grid: [grid, 1, 1],
+        block: [threads, 1, 1],
+        cluster: None,
+        nonportable_cluster: false,
+        dynamic_shared: 0,
+        params: params.clone(),
+        scheduler: machine::SchedulerKind::default(),
+        budget: None,
+        checks: None,
+    };
+    let steps = interpret(&program, grid, threads);
+    fill();
+    let module: &Module = program.module();
+    let variables: BTreeMap<String, u64> = module
+        .variables
+        .iter()
+        .filter_map(|variable| Some((variable.name.clone(), program.loaded.variable(&variable.name)?.0)))
+        .collect();
+    for variable in module.variables.iter().filter(|variable| variables.contains_key(&variable.name)) {
+        let mut bytes = variable.init.clone();
+        bytes.resize(variable.size as usize, 0);
+        device.memory().write(variables[&variable.name], &bytes).expect("memory");
+    }
+    let seen = Cubin::load(&compiled.cubin, |name| variables.get(name).copied());
+    let image = sass_machine::Program::read(&compiled.cubin, false).expect("our own");
+    let code = sass_machine::Loaded::with_variables(&image, device.memory(), variables).expect("it loads");
+    let launch = sass_machine::Launch {
+        kernel: sample.kernel,
+        grid: [grid, 1, 1],
+        block: [threads, 1, 1],
+        cluster: 1,
+        dynamic_shared: 0,
+        params: &params,
+        budget: 1 << 30,
+        timed: false,
+    };
+    let usage = &compiled.kernels[0];
+    let told = usage.variables.as_ref().expect("it was asked for");
+    let chosen = code.choose(&launch).expect("the kernel").expect("it fits");
+    let mut compared = Compared::default();
+    let mut sites: HashMap<Thread, (Option<(u32, u32)>, usize)> = HashMap::new();
+    for number in 0..chosen.count() {
+        let mut cta = chosen.begin(number);
+        let mut touched = sass_machine::Touched::default();
+        while (0..cta.warps()).any(|warp| !cta.has_exited(warp)) {
+            let mut moved = false;
+            for warp in 0..cta.warps() {
+                let Some(next) = cta.next(warp) else { continue };
+                moved = true;
+                let origin = usage.instructions.get(next).and_then(|made| made.origin);
+                for lane in (0..32).filter(|lane| cta.standing(warp) >> lane & 1 == 1) {
+                    let thread = (cta.block(), (warp * 32 + lane) as u32);
+                    let Some(origin) = origin else { continue };
+                    let here = (origin.call, origin.instruction);
+                    let (site, done) = sites.entry(thread).or_default();
+                    let before = site.replace(here);
+                    let outer = |place: &(u32, u32)| told.calls[place.0 as usize].site;
+                    // Behind a call its instruction goes on.
+                    if std::iter::successors(before, outer).any(|place| place == here) {
+                        continue;
+                    }
+                    let path: Path = std::iter::successors(Some(here), outer)
+                        .map(|(call, instruction)| (told.calls[call as usize].function, instruction))
+                        .collect();
+                    // Some instructions of PTX have no code.
+                    let mut left = steps[&thread][*done..].iter();
+                    let skipped = left.position(|(known, _)| *known == path);
+                    *done += skipped.unwrap_or_else(|| panic!("{path:?} is nowhere")) + 1;
+                    let known = &steps[&thread][*done - 1].1;
+                    let frames = seen.frames(sample.kernel, next as u64 * 16);
+                    assert_eq!(frames.len(), known.len(), "{frames:?} {known:?}");
+                    for ((function, variables), known) in frames.iter().zip(known) {
+                        assert_eq!(variables.len(), known.len(), "{variables:?} {known:?}");
+                        for (variable, (name, value)) in variables.iter().zip(known) {
+                            assert_eq!(variable.name, *name);
+                            let Some(value) = value else { continue };
+                            let is_alone = grid * threads == 1;
+                            let shared = matches!(variable.place, Place::Memory(_, class) if !matches!(class, Some(4 | 7)));
+                            if shared && !is_alone {
+                                continue;
+                            }
+                            let found = read(
+                                &seen,
+                                sample.kernel,
+                                next as u64 * 16,
+                                variable,
+                                &cta,
+                                warp,
+                                lane,
+                                &params,
+                                &device,
+                            );
+                            let label = format!("{function}::{name}");
+                            match found {
+                                None => *compared.absent.entry(label).or_default() += 1,
+                                Some(found) => {
+                                    assert!(
+                                        found == *value || same_in_window(&found, value),
+                                        "{label} of {thread:?} at {:#x}, {path:?}: {found:x?}, but it is {value:x?}, {:?}",
+                                        next * 16,
+                                        variable.place,
+                                    );
+                                    *compared.same.entry(label).or_default() += 1;
+                                }
+                            }
+                        }
+                    }
+                }
+                chosen.step(&mut cta, warp, 0, 0, &mut touched).expect("no fault");
+            }
+            assert!(moved, "a deadlock");
+        }
+    }
+    compared
+}
+
+/// What threads come by, as the interpreter of PTX executes them.
+fn interpret(program: &Program, grid: u32, threads: u32) -> HashMap<Thread, Vec<Step>> {
+    let symbols = Symbols::new(program);
+    assert_eq!(symbols.info.problems, []);
+    let kernel = program.kernel().expect("the kernel");
+    let shape = Grid {
+        number: 0,
+        kernel: kernel.id(),
+        extent: [grid, 1, 1],
+        block: [threads, 1, 1],
+        cluster: [1; 3],
+    };
+    let watch = Watch { program, symbols: &symbols, grid: shape, steps: Mutex::default() };
+    let launch = machine::Launch {
+        kernel,
+        grid: [grid, 1, 1],
+        block: [threads, 1, 1],
+        cluster: None,
+        nonportable_cluster: false,
+        dynamic_shared: 0,
+        params: program.params.clone(),
+    };
+    let options = LaunchOptions {
+        threads: 1,
+        observer: Some(&watch),
+        debug: true,
+        masks: Masks::Exact,
+        ..LaunchOptions::default()
+    };
+    program.device.launch(&launch, &options).expect("no fault");
+    watch.steps.into_inner().expect("nobody has panicked")
+}
+
+/// Whether both are generic addresses in one window: each machine has its own places there.
+fn same_in_window(a: &[u8], b: &[u8]) -> bool {
+    let window = |bytes: &[u8]| Some(u64::from_le_bytes(bytes.try_into().ok()?) & !(WINDOW_SIZE - 1));
+    window(a) == window(b) && matches!(window(a), Some(LOCAL_WINDOW | SHARED_WINDOW))
+}
+
+/// What is where the cubin says that a variable is.
+#[expect(clippy::too_many_arguments, reason = "all of a thread that stands somewhere")]
+fn read(
+    seen: &Cubin,
+    kernel: &str,
+    offset: u64,
+    variable: &cubin_file::Variable,
+    cta: &sass_machine::Resident,
+    warp: usize,
+    lane: usize,
+    params: &[u8],
+    device: &Device,
+) -> Option<Vec<u8>> {
+    let size = variable.size.expect("a complete type") as usize;
+    let part = |memory: &[u8], at: u64| memory[at as usize..at as usize + size].to_vec();
+    let stack = u64::from(cta.register(warp, lane, R1));
+    match &variable.place {
+        Place::Nowhere => None,
+        Place::Register(name) => {
+            let mut bytes = Vec::new();
+            for places in seen.parts(kernel, offset, name)? {
+                let words = places.iter().map(|entry| match entry.place {
+                    Hardware::General(number) => cta.register(warp, lane, number as u8),
+                    Hardware::Uniform(number) => cta.uniform(warp, number as u8),
+                    Hardware::Predicate(number) => cta.predicate(warp, lane, number as u8).into(),
+                    Hardware::Frame(at) => {
+                        let bytes = cta.local(warp, lane, stack + u64::from(at), 4);
+                        u32::from_le_bytes(bytes.try_into().expect("four bytes"))
+                    }
+                });
+                let words: Vec<u32> = words.collect();
+                assert!(words.iter().all(|word| *word == words[0]), "{name}: {words:x?}");
+                bytes.extend(words[0].to_le_bytes());
+            }
+            bytes.truncate(size);
+            Some(bytes)
+        }
+        Place::Memory(address, Some(7)) => Some(part(params, address - PARAMETERS)),
+        Place::Memory(address, Some(8)) => Some(part(cta.shared(), *address)),
+        Place::Memory(address, _) if *address >= CONSTANTS => {
+            Some(part(&seen.constants, address - CONSTANTS))
+        }
+        Place::Memory(address, _) => {
+            let mut bytes = vec![0; size];
+            assert!(device.read(*address, &mut bytes), "{variable:?}");
+            Some(bytes)
+        }
+        Place::Frame(at) => {
+            let begin = stack + seen.frame(kernel, offset);
+            Some(cta.local(warp, lane, begin.wrapping_add_signed(*at), size))
+        }
+    }
+}
+
+const SMOOTH: &str = "_Z6smoothIfEvPT_PKfi";
+
+const SAMPLES: [Sample; 3] = [
+    Sample {
+        text: include_str!("../../debug-info/tests/samples/nvcc-G.ptx"),
+        kernel: SMOOTH,
+        params: &[Param::Words(128), Param::Words(128), Param::Int(90)],
+    },
+    Sample {
+        text: include_str!("../../cli/tests/debug/weighted.ptx"),
+        kernel: "_Z5scalePiPKiii",
+        params: &[Param::Words(128), Param::Words(128), Param::Int(3), Param::Int(90)],
+    },
+    Sample {
+        text: include_str!("../../cli/tests/debug/weighted.ptx"),
+        kernel: "_Z3sumPiPKii",
+        params: &[Param::Words(128), Param::Words(128), Param::Int(90)],
+    },
+];
+
+#[test]
+fn what_is_said_of_variables_is_so() {
+    for sample in &SAMPLES {
+        for (grid, threads) in [(1, 1), (2, 48)] {
+            let compared = compare(sample, Level::Serial, grid, threads);
+            println!("{} {grid} x {threads}: {:#?}", sample.kernel, compared);
+            let (same, absent) = compared.counts();
+            assert!(same > 4 * absent, "{same} {absent}");
+        }
+    }
+}
