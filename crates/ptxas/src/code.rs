@@ -1,6 +1,7 @@
 //! Machine instructions over virtual registers: what selection makes, and allocation and scheduling read.
 
 use crate::opcode::Name;
+use crate::variables::Reference;
 use debug_info::Origin;
 use debug_info::machine_code::variables::Call;
 use ptx::module::{RegId, VarId};
@@ -280,6 +281,8 @@ pub struct Instruction {
     pub origin: Option<Origin>,
     /// It moves a register to the frame or back, as there are too few: which parts of which, the first and how many.
     pub spills: Option<(Reg, u8, u8)>,
+    /// Its number in selected code, where such are noted.
+    pub(crate) mark: u32,
 }
 
 impl Instruction {
@@ -336,6 +339,8 @@ pub(crate) struct Notes {
     pub(crate) locals: Vec<(u32, VarId, u64)>,
     /// Where registers are in the frame that are too many.
     pub(crate) slots: Vec<(Reg, u64)>,
+    /// What code that is optimised was before.
+    pub(crate) reference: Option<Reference>,
 }
 
 impl Code {
@@ -435,7 +440,26 @@ impl Code {
             written: count,
             origin: self.origin,
             spills: None,
+            mark: 0,
         }));
+    }
+
+    /// What is selected is about to be optimised.
+    pub(crate) fn note_reference(&mut self) {
+        if self.notes.is_some() {
+            let reference = Some(Reference::new(self));
+            if let Some(notes) = &mut self.notes {
+                notes.reference = reference;
+            }
+        }
+    }
+
+    /// Instructions are about to change places.
+    pub(crate) fn note_order(&mut self) {
+        if let Some(mut notes) = self.notes.take() {
+            notes.reference.iter_mut().for_each(|reference| reference.note_order(self));
+            self.notes = Some(notes);
+        }
     }
 
     /// From now on what is computed into a temporary stays there, or not. Says how it was before.

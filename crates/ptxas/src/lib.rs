@@ -260,7 +260,9 @@ fn kernel<'a>(
         let what = "has clusters for blocks, which is not compiled to a cubin yet";
         return Err(refuse(codes::DECLARATION, what));
     }
-    let tuning = options.tuning;
+    // Who looks for variables wants one place for each instruction.
+    let rounds = if options.variables { 1 } else { options.tuning.rounds };
+    let tuning = Tuning { rounds, ..options.tuning };
     let limit = registers::limit(&declaration.bounds, options.max_registers, tuning.registers);
     let layout = layout::Layout::new(module, id)?;
     let waits = match options.level {
@@ -282,6 +284,7 @@ fn kernel<'a>(
         let mut selected = select::select(bodies, &layout, id, choices)?;
         has_unrolled = selected.has_unrolled;
         if options.level == Level::Overlapped {
+            selected.code.note_reference();
             // What calls functions of the driver is only tidied: it names registers of the hardware.
             match sharing && selected.code.externs().next().is_none() {
                 true => optimise::optimise(&mut selected.code, waits.any(), &tuning),

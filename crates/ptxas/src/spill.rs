@@ -348,6 +348,7 @@ impl Spill<'_> {
                     written: 1,
                     origin,
                     spills: Some((reg, part + first, count)),
+                    mark: 0,
                 };
                 self.lines.push(Line::Instruction(line));
             }
@@ -368,6 +369,7 @@ impl Spill<'_> {
                 written: 0,
                 origin,
                 spills: Some((reg, part + first, count)),
+                mark: 0,
             };
             self.lines.push(Line::Instruction(line));
         }

@@ -402,6 +402,11 @@ impl<'d> Unit<'d, '_> {
         }
     }
 
+    /// The form of the place of a list.
+    fn list_form(&self) -> DwForm {
+        if self.unit.header.version() < LAST_VERSION { dw::DW_FORM_data4 } else { dw::DW_FORM_sec_offset }
+    }
+
     /// The number of a file in the table of lines.
     fn file(&self, of_ptx: u64) -> u64 {
         let place = u32::try_from(of_ptx).ok().and_then(|file| self.files.binary_search(&file).ok());
@@ -429,11 +434,18 @@ impl<'d> Unit<'d, '_> {
             shape.attributes.retain(|(name, _)| !is_range(*name));
             shape.attributes.extend(scope_attributes(scope));
         }
-        let code = out.abbreviations.code(shape);
-        out.info.bytes.extend(Leb128::unsigned(code).bytes());
         let location = self.entries[index].value(dw::DW_AT_location);
         let located = location.map(|value| self.location(value, within, out));
-        let in_frame = matches!(&located, Some(Located::Expression(_, true)));
+        let in_frame = matches!(
+            located,
+            Some(Located::Expression { in_frame: true, .. } | Located::Settled { in_frame: true, .. })
+        );
+        if matches!(located, Some(Located::Settled { .. })) {
+            let form = shape.attributes.iter_mut().find(|(name, _)| *name == dw::DW_AT_location);
+            form.into_iter().for_each(|(_, form)| *form = self.list_form());
+        }
+        let code = out.abbreviations.code(shape);
+        out.info.bytes.extend(Leb128::unsigned(code).bytes());
         for number in 0..self.entries[index].attributes.len() {
             let attribute = &self.entries[index].attributes[number];
             let (name, form, bytes, value) =
@@ -465,8 +477,11 @@ impl<'d> Unit<'d, '_> {
                     let list = self.ranges(value, within, out);
                     number_as(form, list.into(), &mut out.info.bytes);
                 }
-                (dw::DW_AT_location, Some(Located::Expression(code, _))) => {
+                (dw::DW_AT_location, Some(Located::Expression { code, .. })) => {
                     block_as(form, code, &mut out.info);
+                }
+                (dw::DW_AT_location, Some(Located::Settled { list, .. })) => {
+                    number_as(self.list_form(), (*list).into(), &mut out.info.bytes);
                 }
                 (dw::DW_AT_location, Some(Located::List(list))) => {
                     number_as(form, (*list).into(), &mut out.info.bytes);
@@ -558,7 +573,17 @@ impl<'d> Unit<'d, '_> {
         };
         if let Some(expression) = value.exprloc_value() {
             let written = context.rewrite(expression.0.slice()).unwrap_or_default();
-            return Located::Expression(written.code, written.in_frame);
+            let settled = variables.settled.as_ref().filter(|_| written.varies);
+            let Some((within, settled)) = within.zip(settled) else {
+                return Located::Expression { code: written.code, in_frame: written.in_frame };
+            };
+            let list = out.locations.next();
+            for run in settled {
+                let bytes = u64::from(run.start) * BYTES..u64::from(run.end) * BYTES;
+                out.locations.location(within.code.kernel, &bytes, &written.code);
+            }
+            out.locations.end();
+            return Located::Settled { list, in_frame: written.in_frame };
         }
         let list = out.locations.next();
         if let Some(within) = within
@@ -582,9 +607,11 @@ impl<'d> Unit<'d, '_> {
 /// Where a variable is, as it is written.
 enum Located {
     /// At one place, and whether that is counted from the frame. If it is nowhere, the expression is empty.
-    Expression(Section, bool),
-    /// By a list of `.debug_loc`.
+    Expression { code: Section, in_frame: bool },
+    /// By a list of `.debug_loc`, where there was one.
     List(u32),
+    /// By such a list in place of an expression, as memory is not always what it should be.
+    Settled { list: u32, in_frame: bool },
 }
 
 /// The attributes that say which code an entry is about.

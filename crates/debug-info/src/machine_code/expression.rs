@@ -45,6 +45,8 @@ pub(super) struct Written {
     pub(super) code: Section,
     /// It counts from the frame.
     pub(super) in_frame: bool,
+    /// It is in memory that the kernel writes.
+    pub(super) varies: bool,
 }
 
 impl Context<'_> {
@@ -78,10 +80,12 @@ impl Context<'_> {
 
     fn address(&self, address: u64, out: &mut Written) -> Option<()> {
         let Some(Place::Variable { variable, offset }) = self.addresses.place(address) else { return None };
-        match self.variables.home(self.call, variable)? {
-            Home::Number(number) => {
+        let home = self.variables.home(self.call, variable)?;
+        match home {
+            Home::Parameter(address) | Home::Shared(address) => {
+                out.varies |= matches!(home, Home::Shared(_));
                 out.code.bytes.push(dw::DW_OP_addr.0);
-                out.code.bytes.extend((number + offset).to_le_bytes());
+                out.code.bytes.extend((address + offset).to_le_bytes());
             }
             Home::Symbol => {
                 out.code.bytes.push(dw::DW_OP_addr.0);
@@ -92,7 +96,7 @@ impl Context<'_> {
                 let below = (at + offset).cast_signed() - self.variables.frame.cast_signed();
                 out.code.bytes.push(dw::DW_OP_fbreg.0);
                 out.code.bytes.extend(Leb128::signed(below).bytes());
-                out.in_frame = true;
+                (out.in_frame, out.varies) = (true, true);
             }
         }
         Some(())

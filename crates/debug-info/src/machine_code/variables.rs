@@ -47,8 +47,10 @@ pub struct Kept {
 /// Where a variable in memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Home {
-    /// At an address that never changes: in constant bank 0, or in shared memory.
-    Number(u64),
+    /// In constant bank 0, where nothing changes.
+    Parameter(u64),
+    /// In shared memory.
+    Shared(u64),
     /// At one that is known when the cubin is loaded.
     Symbol,
     /// In the kernel's frame, so many bytes above R1.
@@ -62,6 +64,8 @@ pub struct Variables {
     pub calls: Vec<Call>,
     /// Where registers are.
     pub kept: Vec<Kept>,
+    /// The machine instructions in front of which memory has what it has in front of the instruction of PTX; all, if none are named.
+    pub settled: Option<Vec<Range<u32>>>,
     /// Where variables are; those of a function by the number of its call, all others by 0.
     pub homes: HashMap<(u32, VarId), Home>,
     /// The machine instructions of the kernel itself; others are of functions that it calls.

@@ -2,6 +2,9 @@
 //! a register of PTX. It is said of an instruction only if that is so on every way to it, and if nothing has been written there for the
 //! instruction of PTX that it belongs to: within that, a result may be half there.
 
+mod optimised;
+mod reference;
+
 use crate::allocate::{Allocation, Block, blocks, operand_units};
 use crate::code::{Class, Code, Instruction, Line, Notes, Reg};
 use crate::emit::Kernel;
@@ -12,6 +15,7 @@ use debug_info::Origin;
 use debug_info::machine_code::variables::{Hardware, Home, Kept, Variables};
 use ptx::module::{Module, VarId};
 use ptx::types::StateSpace;
+pub(crate) use reference::Reference;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// What is known of a kernel's variables. `starts`: by lines of its code, how many machine instructions there are in front.
@@ -23,18 +27,24 @@ pub(crate) fn of(module: &Module, kernel: &Kernel<'_>, level: Level, starts: &[u
         let site = |call: &u32| notes.calls[*call as usize].site.map(|(outer, _)| outer);
         std::iter::successors(Some(call), site).last() == Some(0)
     };
-    let mut kept = Vec::new();
-    // What is optimised renames and merges registers, and stores later than it was to be stored.
-    if level == Level::Serial {
-        for &(call, variable, at) in notes.locals.iter().filter(|(call, ..)| kernels_own(*call)) {
-            homes.insert((call, variable), Home::Frame(at));
-        }
-        let registers = Registers::new(&kernel.code, &kernel.allocation, notes, &kernels_own);
-        kept = registers.kept(&kernel.code, starts);
+    for &(call, variable, at) in notes.locals.iter().filter(|(call, ..)| kernels_own(*call)) {
+        homes.insert((call, variable), Home::Frame(at));
     }
+    let (code, allocation) = (&kernel.code, &kernel.allocation);
+    let (kept, settled) = match level {
+        Level::Serial => {
+            let registers = Registers::new(code, allocation, notes, &kernels_own);
+            (registers.kept(code, starts), None)
+        }
+        Level::Overlapped => {
+            let found = optimised::find(code, allocation, notes, starts, &kernels_own);
+            (found.kept, Some(found.settled))
+        }
+    };
     Some(Variables {
         calls: notes.calls.clone(),
         kept,
+        settled,
         homes: homes.into_iter().collect(),
         own: first_routine.map_or(starts[kernel.code.lines.len()], |line| starts[line]),
         frame: kernel.frames.first().copied().unwrap_or(0),
@@ -48,11 +58,11 @@ fn places(module: &Module, layout: &Layout) -> HashMap<(u32, VarId), Home> {
         let id = VarId(index as u32);
         let home = match variable.space {
             StateSpace::Shared => {
-                layout.shared(id).map(|offset| Home::Number(offset + u64::from(SHARED_BASE)))
+                layout.shared(id).map(|offset| Home::Shared(offset + u64::from(SHARED_BASE)))
             }
             StateSpace::Const => layout.constant(id).map(|_| Home::Symbol),
             StateSpace::Global => layout.global(id).map(|_| Home::Symbol),
-            _ => layout.parameter(id).map(|offset| Home::Number(offset + u64::from(PARAMETERS))),
+            _ => layout.parameter(id).map(|offset| Home::Parameter(offset + u64::from(PARAMETERS))),
         };
         homes.extend(home.map(|home| ((0, id), home)));
     }
