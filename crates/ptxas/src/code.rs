@@ -454,6 +454,14 @@ impl Code {
         }
     }
 
+    /// Copies are about to go, as both registers of each are one.
+    pub(crate) fn note_merged(&mut self, lines: &[usize]) {
+        if let Some(mut notes) = self.notes.take() {
+            notes.reference.iter_mut().for_each(|reference| reference.note_merged(self, lines));
+            self.notes = Some(notes);
+        }
+    }
+
     /// Instructions are about to change places.
     pub(crate) fn note_order(&mut self) {
         if let Some(mut notes) = self.notes.take() {

@@ -70,7 +70,8 @@ pub(super) fn find(
     wanted: &dyn Fn(u32) -> bool,
 ) -> Found {
     let Some(reference) = &notes.reference else { return Found { kept: Vec::new(), settled: Vec::new() } };
-    let search = Search { code, allocation, notes, reference, done: done(code, reference) };
+    let (done, named) = (done(code, reference), named(code));
+    let search = Search { code, allocation, notes, reference, done, named };
     let blocks = blocks(code);
     let before = search.solve(&blocks);
     let mut kept: Vec<Kept> = Vec::new();
@@ -83,6 +84,7 @@ pub(super) fn find(
         for at in block.lines.clone() {
             let Line::Instruction(one) = &code.lines[at] else { continue };
             let start = starts[at];
+            search.arrive(one, &mut state);
             let mut still = HashMap::default();
             for (home, part, place) in search.here(one, at, &state, &order) {
                 let (call, register, _) = notes.registers[home as usize];
@@ -126,6 +128,16 @@ struct Search<'a> {
     reference: &'a Reference,
     /// The parts of registers that writes still write: what is left out is not known to be there.
     done: HashSet<(u32, u8)>,
+    /// The parts of registers that the code writes: only these have places.
+    named: HashSet<(Reg, u8)>,
+}
+
+fn named(code: &Code) -> HashSet<(Reg, u8)> {
+    let written = code.lines.iter().filter_map(|line| match line {
+        Line::Instruction(one) => Some(&one.operands[..one.written]),
+        Line::Label(_) => None,
+    });
+    written.flatten().flat_map(operand_units).collect()
 }
 
 /// Which writes are left, by the parts that they write.
@@ -133,7 +145,8 @@ fn done(code: &Code, reference: &Reference) -> HashSet<(u32, u8)> {
     let mut done = HashSet::default();
     for line in &code.lines {
         let Line::Instruction(one) = line else { continue };
-        if let Some(mark) = reference.of(one) {
+        let merged = reference.merged(one).map(|(mark, ..)| mark);
+        for mark in reference.of(one).into_iter().chain(merged) {
             done.extend((mark.part..mark.part + mark.width).map(|part| (mark.write, part)));
         }
     }
@@ -155,6 +168,25 @@ impl Search<'_> {
         let at = self.notes.slots.iter().find(|(known, _)| *known == reg).map(|(_, at)| *at as u32);
         let place = move |part: u8| at.map(|at| Hardware::Frame(at + 4 * u32::from(part)));
         (first..first + count).filter_map(place)
+    }
+
+    /// What stood in front of an instruction, and is gone as it copied a register to itself, has its effect.
+    fn arrive(&self, one: &Instruction, state: &mut State) {
+        for (mark, reg, part) in self.reference.merged(one) {
+            let slot = self.slots((reg, part, 1)).next();
+            let Some(place) =
+                slot.or_else(|| self.named.contains(&(reg, part)).then(|| self.place(reg, part)))
+            else {
+                continue;
+            };
+            let content = state.entry(place).or_default();
+            content.retain(|it| (it.home, it.part) != (mark.home, mark.part));
+            content.push(Held {
+                home: mark.home,
+                part: mark.part,
+                writes: SmallVec::from_slice(&[mark.write]),
+            });
+        }
     }
 
     /// What is known behind an instruction.
@@ -234,6 +266,7 @@ impl Search<'_> {
             let Some(mut state) = before[index].clone() else { continue };
             for line in &self.code.lines[blocks[index].lines.clone()] {
                 if let Line::Instruction(one) = line {
+                    self.arrive(one, &mut state);
                     self.step(one, &mut state);
                 }
             }
@@ -266,7 +299,7 @@ impl Search<'_> {
                 found.entry(held.home).or_default().push((held.part, *place));
             }
         }
-        let mut all = Vec::new();
+        let mut all: HashMap<u32, Vec<(u8, Hardware)>> = HashMap::default();
         for (home, mut parts) in found {
             let (.., reg) = self.notes.registers[home as usize];
             let width = self.code.registers[reg.0 as usize].class.width();
@@ -282,10 +315,20 @@ impl Search<'_> {
             parts.sort_unstable_by_key(|&(part, place)| (part, place));
             parts.dedup_by_key(|(part, _)| *part);
             if parts.len() == usize::from(width) && order.is_kept(home, event, one, at) {
-                all.extend(parts.into_iter().map(|(part, place)| (home, part, place)));
+                all.insert(home, parts);
             }
         }
-        all
+        // What is a copy of another is where that is, if it is nowhere itself.
+        let copies = self.reference.copies(event);
+        while let Some((to, from)) =
+            copies.iter().find(|(to, from)| all.contains_key(from) && !all.contains_key(to))
+        {
+            let parts = all[from].clone();
+            all.insert(*to, parts);
+        }
+        all.into_iter()
+            .flat_map(|(home, parts)| parts.into_iter().map(move |(part, place)| (home, part, place)))
+            .collect()
     }
 }
 
@@ -327,6 +370,10 @@ impl<'a> Order<'a> {
             let stands = Stands { at, was: reference.place(one), event };
             for &home in homes.get(&event).into_iter().flatten() {
                 order.writers.entry(home).or_default().push(stands);
+            }
+            for (mark, ..) in reference.merged(one) {
+                let (home, event) = reference.writes[mark.write as usize];
+                order.writers.entry(home).or_default().push(Stands { event, ..stands });
             }
             if writes_memory(one) {
                 order.stores.push(stands);

@@ -3,7 +3,7 @@
 
 use crate::allocate::{Block, blocks, operand_units};
 use crate::code::{Class, Code, Instruction, Line, Notes, Operand, Reg};
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// An instruction of PTX in one of its calls.
 pub(super) type Event = (u32, u32);
@@ -37,6 +37,10 @@ pub(crate) struct Reference {
     reaching: HashMap<Event, Vec<u64>>,
     /// Events that are carried out without branches or calls.
     straight: HashMap<Event, bool>,
+    /// Copies that are gone, by the number of the instruction that they stood in front of: their own number, and the register.
+    merged: HashMap<u32, Vec<(u32, Reg, u8)>>,
+    /// Registers that are copies of others in front of an event: which, and of which.
+    copies: HashMap<Event, Vec<(u32, u32)>>,
     /// By number, the places of machine instructions before they change them; of those that there are several of, none.
     order: HashMap<u32, Option<u32>>,
 }
@@ -60,6 +64,7 @@ impl Reference {
         found.mark(code, &homes);
         found.reach(code, &blocks, &homes);
         found.find_straight(code, &notes);
+        found.find_copies(code, &blocks, &homes);
         code.notes = Some(notes);
         found
     }
@@ -73,6 +78,34 @@ impl Reference {
             }
         }
         self.order.remove(&0);
+    }
+
+    /// Copies are about to go, as both registers of each are one.
+    pub(crate) fn note_merged(&mut self, code: &Code, lines: &[usize]) {
+        let gone: HashSet<usize> = lines.iter().copied().collect();
+        for &at in lines {
+            let Line::Instruction(copy) = &code.lines[at] else { continue };
+            let Some(&Operand::General { reg, part, .. }) = copy.operands.first() else { continue };
+            let behind = (at + 1..code.lines.len()).find(|at| !gone.contains(at)).map(|at| &code.lines[at]);
+            // Behind a label others come, too.
+            if let Some(Line::Instruction(next)) = behind.filter(|_| copy.mark != 0) {
+                self.merged.entry(next.mark).or_default().push((copy.mark, reg, part));
+            }
+        }
+        self.merged.remove(&0);
+    }
+
+    /// The copies that stood in front of an instruction: what each wrote, and the register that has it now.
+    pub(super) fn merged(&self, one: &Instruction) -> impl Iterator<Item = (Mark, Reg, u8)> + '_ {
+        let of = |&(number, reg, part): &(u32, Reg, u8)| {
+            Some(((*self.marks.get(number as usize - 1)?)?, reg, part))
+        };
+        self.merged.get(&one.mark).into_iter().flatten().filter_map(of)
+    }
+
+    /// The registers that are copies of others in front of an event.
+    pub(super) fn copies(&self, event: Event) -> &[(u32, u32)] {
+        self.copies.get(&event).map_or(&[], Vec::as_slice)
     }
 
     /// Where an instruction was then.
@@ -115,22 +148,54 @@ impl Reference {
         }
     }
 
-    /// What is written once by an event is its result; of what is written several times nobody knows which is.
+    /// What is written once by an event is its result; of what is written several times nobody knows which is. So is what is computed into
+    /// a temporary, and copied from there.
     fn mark(&mut self, code: &Code, homes: &HashMap<Reg, u32>) {
         let numbers: HashMap<(u32, Event), u32> = self.writes.iter().copied().zip(0..).collect();
-        let mut times: HashMap<(u32, Event, u8), u32> = HashMap::default();
-        for (home, event, part, _) in all_writes(code, homes) {
-            *times.entry((home, event, part)).or_default() += 1;
+        let mut times: HashMap<(Reg, Option<Event>, u8), u32> = HashMap::default();
+        let instructions = || {
+            code.lines.iter().filter_map(|line| match line {
+                Line::Instruction(one) => Some(one),
+                Line::Label(_) => None,
+            })
+        };
+        let within = |reg: Reg, one: &Instruction| event(one).filter(|_| homes.contains_key(&reg));
+        for one in instructions() {
+            for (reg, part) in one.operands[..one.written].iter().flat_map(operand_units) {
+                *times.entry((reg, within(reg, one), part)).or_default() += 1;
+            }
         }
-        for line in &code.lines {
-            let Line::Instruction(one) = line else { continue };
+        let once =
+            |reg: Reg, one: &Instruction, part: u8| times.get(&(reg, within(reg, one), part)) == Some(&1);
+        // Where parts of temporaries are copied to, by the same event.
+        let mut copied: HashMap<(Reg, u8, Event), (u32, u8)> = HashMap::default();
+        for one in instructions() {
+            let Some((to, from)) = plain_copy(one) else { continue };
+            if let (Some(home), Some(event)) = (homes.get(&to.0), event(one))
+                && once(to.0, one, to.1)
+            {
+                copied.insert((from.0, from.1, event), (*home, to.1));
+            }
+        }
+        for one in instructions() {
             let mark = || {
                 let Operand::General { reg, part, width, .. } = *one.operands.first()? else { return None };
-                let (home, event) = (*homes.get(&reg)?, event(one)?);
+                let event = event(one)?;
                 // Products go on beside the threads.
-                let is_known = one.written > 0 && !one.name.head().ends_with("GMMA");
-                let once = (part..part + width).all(|part| times.get(&(home, event, part)) == Some(&1));
-                (is_known && once).then(|| Mark { home, part, width, write: numbers[&(home, event)] })
+                if one.written == 0 || one.name.head().ends_with("GMMA") {
+                    return None;
+                }
+                let (home, first) = match homes.get(&reg) {
+                    Some(home) => (*home, part),
+                    None if one.guard.is_none() => *copied.get(&(reg, part, event))?,
+                    None => return None,
+                };
+                let follows = |at: u8| {
+                    let is_own = homes.contains_key(&reg);
+                    is_own || copied.get(&(reg, part + at, event)) == Some(&(home, first + at))
+                };
+                let known = (0..width).all(|at| once(reg, one, part + at) && follows(at));
+                known.then(|| Mark { home, part: first, width, write: numbers[&(home, event)] })
             };
             self.marks.push(mark());
         }
@@ -191,6 +256,105 @@ impl Reference {
         }
     }
 
+    /// Events that do nothing but copy one register to another, and in front of which events both still are the same.
+    fn find_copies(&mut self, code: &Code, blocks: &[Block], homes: &HashMap<Reg, u32>) {
+        let mut of_event: HashMap<Event, Option<Vec<(u32, u32, u8)>>> = HashMap::default();
+        for line in &code.lines {
+            let Line::Instruction(one) = line else { continue };
+            let Some(event) = event(one) else { continue };
+            let copied = || {
+                let ("MOV", None, [to, from]) = (one.name.as_str(), one.guard, one.operands.as_slice())
+                else {
+                    return None;
+                };
+                let plain = |operand: &Operand| match *operand {
+                    Operand::General { reg, part, width: 1, before: "", after: "" } => {
+                        Some((*homes.get(&reg)?, part))
+                    }
+                    _ => None,
+                };
+                let ((to, part), (from, same)) = (plain(to)?, plain(from)?);
+                (part == same && to != from).then_some((to, from, part))
+            };
+            let all = of_event.entry(event).or_insert_with(|| Some(Vec::new()));
+            match (all.as_mut(), copied()) {
+                (Some(all), Some(copy)) => all.push(copy),
+                _ => *all = None,
+            }
+        }
+        let width = |home: u32| {
+            let reg = homes.iter().find(|(_, it)| **it == home).map(|(reg, _)| *reg);
+            reg.map_or(0, |reg| code.registers[reg.0 as usize].class.width())
+        };
+        let mut pairs: Vec<(Event, u32, u32)> = Vec::new();
+        for (event, parts) in of_event {
+            let Some(&[(to, from, _), ..]) = parts.as_deref() else { continue };
+            let parts = parts.unwrap_or_default();
+            let one = parts.iter().all(|copy| (copy.0, copy.1) == (to, from));
+            if one && parts.len() == usize::from(width(to)) && width(to) == width(from) {
+                pairs.push((event, to, from));
+            }
+        }
+        pairs.sort_unstable();
+        let made: HashMap<Event, usize> =
+            pairs.iter().zip(0..).map(|((event, ..), pair)| (*event, pair)).collect();
+        let mut broken: HashMap<u32, Vec<usize>> = HashMap::default();
+        for (pair, (_, to, from)) in pairs.iter().enumerate() {
+            broken.entry(*to).or_default().push(pair);
+            broken.entry(*from).or_default().push(pair);
+        }
+        let words = pairs.len().div_ceil(64);
+        let step = |one: &Instruction, state: &mut Vec<u64>| {
+            for (reg, _) in one.operands[..one.written].iter().flat_map(operand_units) {
+                for pair in homes.get(&reg).and_then(|home| broken.get(home)).into_iter().flatten() {
+                    state[pair / 64] &= !(1 << (pair % 64));
+                }
+            }
+            if let Some(pair) = event(one).and_then(|event| made.get(&event)) {
+                state[pair / 64] |= 1 << (pair % 64);
+            }
+        };
+        let mut before: Vec<Option<Vec<u64>>> = vec![None; blocks.len()];
+        let begins = |index: &usize| {
+            let first = code.lines.get(blocks[*index].lines.start);
+            *index == 0 || first.is_some_and(|line| code.is_routine(line))
+        };
+        let mut pending: Vec<usize> = (0..blocks.len()).filter(begins).collect();
+        pending.iter().for_each(|&index| before[index] = Some(vec![0; words]));
+        while let Some(index) = pending.pop() {
+            let Some(mut state) = before[index].clone() else { continue };
+            for line in &code.lines[blocks[index].lines.clone()] {
+                if let Line::Instruction(one) = line {
+                    step(one, &mut state);
+                }
+            }
+            for &next in &blocks[index].successors {
+                let merged = match &before[next] {
+                    None => state.clone(),
+                    Some(known) => known.iter().zip(&state).map(|(a, b)| a & b).collect(),
+                };
+                if before[next].as_ref() != Some(&merged) {
+                    before[next] = Some(merged);
+                    pending.push(next);
+                }
+            }
+        }
+        for (block, state) in blocks.iter().zip(before) {
+            let Some(mut state) = state else { continue };
+            for line in &code.lines[block.lines.clone()] {
+                let Line::Instruction(one) = line else { continue };
+                if let Some(event) = event(one) {
+                    self.copies.entry(event).or_insert_with(|| {
+                        let holds = |pair: &usize| state[pair / 64] >> (pair % 64) & 1 == 1;
+                        let all = (0..pairs.len()).filter(holds);
+                        all.map(|pair| (pairs[pair].1, pairs[pair].2)).collect()
+                    });
+                }
+                step(one, &mut state);
+            }
+        }
+    }
+
     fn find_straight(&mut self, code: &Code, notes: &Notes) {
         let mut last = None;
         for line in &code.lines {
@@ -237,4 +401,16 @@ fn all_writes<'a>(
             })
         })
     })
+}
+
+/// Where a copy of 32 bits that is always carried out leads, and where it comes from.
+fn plain_copy(one: &Instruction) -> Option<((Reg, u8), (Reg, u8))> {
+    let ("MOV", None, [to, from]) = (one.name.as_str(), one.guard, one.operands.as_slice()) else {
+        return None;
+    };
+    let part = |operand: &Operand| match *operand {
+        Operand::General { reg, part, width: 1, before: "", after: "" } => Some((reg, part)),
+        _ => None,
+    };
+    Some((part(to)?, part(from)?))
 }
