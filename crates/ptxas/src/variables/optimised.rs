@@ -53,6 +53,20 @@ fn meet(a: &State, b: &State) -> State {
     a.iter().filter_map(of).collect()
 }
 
+/// A part of a register is written: where else it was, it is not any more.
+fn forget(state: &mut State, beside: Option<Hardware>, home: u32, part: u8) {
+    state.retain(|place, content| {
+        if Some(*place) != beside {
+            content.retain(|held| (held.home, held.part) != (home, part));
+        }
+        !content.is_empty()
+    });
+}
+
+fn is_in(set: &[u64], write: u32) -> bool {
+    set[write as usize / 64] >> (write % 64) & 1 == 1
+}
+
 /// What is known of finished code.
 pub(super) struct Found {
     /// Where registers are.
@@ -173,19 +187,21 @@ impl Search<'_> {
     /// What stood in front of an instruction, and is gone as it copied a register to itself, has its effect.
     fn arrive(&self, one: &Instruction, state: &mut State) {
         for (mark, reg, part) in self.reference.merged(one) {
+            forget(state, None, mark.home, mark.part);
             let slot = self.slots((reg, part, 1)).next();
-            let Some(place) =
-                slot.or_else(|| self.named.contains(&(reg, part)).then(|| self.place(reg, part)))
-            else {
-                continue;
+            let named = || self.named.contains(&(reg, part)).then(|| self.place(reg, part));
+            let Some(content) = slot.or_else(named).and_then(|place| state.get_mut(&place)) else { continue };
+            let (_, event) = self.reference.writes[mark.write as usize];
+            let Some(last) = self.reference.last_writes(event) else { continue };
+            // What was copied may have been put behind it since.
+            let copied = |held: &Held| {
+                let from = self.reference.copied(mark.write) == Some(held.home) && held.part == mark.part;
+                from && held.writes.iter().all(|&write| is_in(last, write))
             };
-            let content = state.entry(place).or_default();
-            content.retain(|it| (it.home, it.part) != (mark.home, mark.part));
-            content.push(Held {
-                home: mark.home,
-                part: mark.part,
-                writes: SmallVec::from_slice(&[mark.write]),
-            });
+            if content.iter().any(copied) {
+                let writes = SmallVec::from_slice(&[mark.write]);
+                content.push(Held { home: mark.home, part: mark.part, writes });
+            }
         }
     }
 
@@ -230,6 +246,7 @@ impl Search<'_> {
             let first = one.operands.first().into_iter().flat_map(operand_units);
             for (place, part) in first.map(|(reg, part)| self.place(reg, part)).zip(mark.part..) {
                 let held = Held { home: mark.home, part, writes: SmallVec::from_slice(&[mark.write]) };
+                forget(state, Some(place), held.home, held.part);
                 let content = written.entry(place).or_default();
                 content.retain(|it| (it.home, it.part) != (held.home, held.part));
                 content.push(held);
@@ -289,10 +306,11 @@ impl Search<'_> {
         state: &State,
         order: &Order<'_>,
     ) -> Vec<(u32, u8, Hardware)> {
-        // Where a guard does not hold, PTX may be elsewhere.
-        let Some(event) = event(one).filter(|_| one.guard.is_none()) else { return Vec::new() };
+        // Where a guard does not hold, PTX may be elsewhere; what brings lanes together stands elsewhere than its branch.
+        let is_selected = one.guard.is_none() && self.reference.place(one).is_some();
+        let Some(event) = event(one).filter(|_| is_selected) else { return Vec::new() };
         let Some(last) = self.reference.last_writes(event) else { return Vec::new() };
-        let is_last = |write: &u32| last[*write as usize / 64] >> (write % 64) & 1 == 1;
+        let is_last = |write: &u32| is_in(last, *write);
         let mut found: HashMap<u32, Vec<(u8, Hardware)>> = HashMap::default();
         for (place, content) in state {
             for held in content.iter().filter(|held| held.writes.iter().all(is_last)) {

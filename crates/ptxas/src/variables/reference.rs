@@ -39,6 +39,8 @@ pub(crate) struct Reference {
     straight: HashMap<Event, bool>,
     /// Copies that are gone, by the number of the instruction that they stood in front of: their own number, and the register.
     merged: HashMap<u32, Vec<(u32, Reg, u8)>>,
+    /// The writes that do nothing but copy another register: which.
+    copied: HashMap<u32, u32>,
     /// Registers that are copies of others in front of an event: which, and of which.
     copies: HashMap<Event, Vec<(u32, u32)>>,
     /// By number, the places of machine instructions before they change them; of those that there are several of, none.
@@ -101,6 +103,11 @@ impl Reference {
             Some(((*self.marks.get(number as usize - 1)?)?, reg, part))
         };
         self.merged.get(&one.mark).into_iter().flatten().filter_map(of)
+    }
+
+    /// The register that a write does nothing but copy.
+    pub(super) fn copied(&self, write: u32) -> Option<u32> {
+        self.copied.get(&write).copied()
     }
 
     /// The registers that are copies of others in front of an event.
@@ -296,6 +303,10 @@ impl Reference {
             }
         }
         pairs.sort_unstable();
+        for (event, to, from) in &pairs {
+            let write = self.writes.iter().position(|write| *write == (*to, *event));
+            self.copied.extend(write.map(|write| (write as u32, *from)));
+        }
         let made: HashMap<Event, usize> =
             pairs.iter().zip(0..).map(|((event, ..), pair)| (*event, pair)).collect();
         let mut broken: HashMap<u32, Vec<usize>> = HashMap::default();
