@@ -8,7 +8,7 @@ use ptxas::Level;
 fn registers_are_where_they_are_said_to_be() {
     for level in [Level::Overlapped] {
         let mut all = Count::default();
-        for seed in 7_000_000..7_000_030 {
+        for seed in 7_000_000..7_000_008 {
             let case = Case::of(&generate(seed));
             match registers::compare(&case, level) {
                 Ok(Some(Count { found, absent })) => {
@@ -21,6 +21,6 @@ fn registers_are_where_they_are_said_to_be() {
         }
         println!("{level:?}: {all:?}");
         // Most registers of a kernel are read late or not at all.
-        assert!(all.found > 100_000, "{level:?}: {all:?}");
+        assert!(all.found > 1_000_000, "{level:?}: {all:?}");
     }
 }

@@ -462,6 +462,14 @@ impl Code {
         }
     }
 
+    /// Instructions are about to go to other blocks.
+    pub(crate) fn note_moved(&mut self, lines: &HashSet<usize>) {
+        if let Some(mut notes) = self.notes.take() {
+            notes.reference.iter_mut().for_each(|reference| reference.note_moved(self, lines));
+            self.notes = Some(notes);
+        }
+    }
+
     /// Instructions are about to change places.
     pub(crate) fn note_order(&mut self) {
         if let Some(mut notes) = self.notes.take() {

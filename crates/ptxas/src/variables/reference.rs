@@ -43,6 +43,8 @@ pub(crate) struct Reference {
     copied: HashMap<u32, u32>,
     /// Registers that are copies of others in front of an event: which, and of which.
     copies: HashMap<Event, Vec<(u32, u32)>>,
+    /// The numbers of instructions that are elsewhere than they were selected.
+    moved: HashSet<u32>,
     /// By number, the places of machine instructions before they change them; of those that there are several of, none.
     order: HashMap<u32, Option<u32>>,
 }
@@ -69,6 +71,14 @@ impl Reference {
         found.find_copies(code, &blocks, &homes);
         code.notes = Some(notes);
         found
+    }
+
+    /// Instructions are about to go to other blocks: they are not where their events are.
+    pub(crate) fn note_moved(&mut self, code: &Code, lines: &HashSet<usize>) {
+        self.moved.extend(lines.iter().filter_map(|&at| match &code.lines[at] {
+            Line::Instruction(one) => Some(one.mark),
+            Line::Label(_) => None,
+        }));
     }
 
     /// The numbers of instructions as they stand now, in front of what puts them in another order.
@@ -115,8 +125,11 @@ impl Reference {
         self.copies.get(&event).map_or(&[], Vec::as_slice)
     }
 
-    /// Where an instruction was then.
+    /// Where an instruction was then, if it was in the block of its event.
     pub(super) fn place(&self, one: &Instruction) -> Option<u32> {
+        if self.moved.contains(&one.mark) {
+            return None;
+        }
         self.order.get(&one.mark).copied().flatten()
     }
 

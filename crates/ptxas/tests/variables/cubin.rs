@@ -29,6 +29,10 @@ pub(crate) enum Place {
     Memory(u64, Option<u64>),
     /// Bytes from where the frame begins.
     Frame(i64),
+    /// Nowhere, but it has this value.
+    Value(u64),
+    /// In pieces of so many bytes.
+    Pieces(Vec<(Place, u64)>),
     Nowhere,
 }
 
@@ -91,11 +95,12 @@ impl Cubin {
         dwarf
     }
 
-    /// The variables in sight in front of an instruction of a kernel: of each function that the place is in, the innermost first.
-    pub(crate) fn frames(&self, kernel: &str, offset: u64) -> Vec<(String, Vec<Variable>)> {
+    /// The variables in sight in front of an instruction of a kernel, each with its function: those of inner blocks and of functions that
+    /// were inlined, by whomever, come first, those of the unit last.
+    pub(crate) fn in_sight(&self, kernel: &str, offset: u64) -> Vec<(String, Variable)> {
         let at = self.kernels[kernel] + offset;
         let dwarf = self.dwarf();
-        let mut frames: Vec<(String, Vec<Vec<Variable>>)> = Vec::new();
+        let mut scopes: Vec<(String, Vec<Variable>)> = Vec::new();
         let mut headers = dwarf.units();
         while let Some(header) = headers.next().expect("a unit") {
             let unit = dwarf.unit(header).expect("a unit");
@@ -104,21 +109,18 @@ impl Cubin {
             let mut own = Vec::new();
             let mut children = root.children();
             let mut found = false;
-            let before = frames.len();
             while let Some(child) = children.next().expect("entries") {
                 match child.entry().tag() {
                     dw::DW_TAG_variable => own.push(variable(&dwarf, &unit, child.entry(), at)),
-                    _ => found |= visit(&dwarf, &unit, child, at, &mut frames),
+                    _ => found |= visit(&dwarf, &unit, child, at, &mut scopes),
                 }
             }
             if found {
-                frames[before..].iter_mut().for_each(|(_, scopes)| scopes.insert(0, own.clone()));
+                scopes.insert(0, (String::new(), own));
             }
         }
-        let inner = |(name, scopes): (String, Vec<Vec<Variable>>)| {
-            (name, scopes.into_iter().rev().flatten().collect())
-        };
-        frames.into_iter().rev().map(inner).collect()
+        let of = |(name, all): (String, Vec<Variable>)| all.into_iter().map(move |one| (name.clone(), one));
+        scopes.into_iter().rev().flat_map(of).collect()
     }
 
     /// Where the parts of a register are in front of an instruction; nothing if one is nowhere.
@@ -174,7 +176,7 @@ fn visit<'a>(
     unit: &gimli::Unit<Reader<'a>>,
     node: gimli::EntriesTreeNode<'_, '_, Reader<'a>>,
     at: u64,
-    frames: &mut Vec<(String, Vec<Vec<Variable>>)>,
+    scopes: &mut Vec<(String, Vec<Variable>)>,
 ) -> bool {
     let entry = node.entry();
     let is_function = matches!(entry.tag(), dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine);
@@ -189,20 +191,21 @@ fn visit<'a>(
     if !covers {
         return false;
     }
-    match (is_function, frames.last_mut()) {
-        (false, Some((_, scopes))) => scopes.push(Vec::new()),
-        _ => frames.push((name(dwarf, unit, entry), vec![Vec::new()])),
-    }
-    let (frame, scope) = (frames.len() - 1, frames.last().expect("one").1.len() - 1);
+    let function = match (is_function, scopes.last()) {
+        (false, Some((around, _))) => around.clone(),
+        _ => name(dwarf, unit, entry),
+    };
+    let scope = scopes.len();
+    scopes.push((function, Vec::new()));
     let mut children = node.children();
     while let Some(child) = children.next().expect("entries") {
         match child.entry().tag() {
             dw::DW_TAG_variable | dw::DW_TAG_formal_parameter => {
                 let found = variable(dwarf, unit, child.entry(), at);
-                frames[frame].1[scope].push(found);
+                scopes[scope].1.push(found);
             }
             _ => {
-                visit(dwarf, unit, child, at, frames);
+                visit(dwarf, unit, child, at, scopes);
             }
         }
     }
@@ -244,12 +247,18 @@ fn variable<'a>(
             None
         }
     });
-    let place = expression.map_or(Place::Nowhere, |expression| evaluate(expression.0, class));
+    let constant = entry
+        .attr_value(dw::DW_AT_const_value)
+        .and_then(|value| value.sdata_value().map(i64::cast_unsigned).or_else(|| value.udata_value()));
+    let place = match constant {
+        Some(value) => Place::Value(value),
+        None => expression.map_or(Place::Nowhere, |expression| evaluate(expression.0, class)),
+    };
     Variable { name: name(dwarf, unit, entry), size: size(unit, ty(unit, entry)), place }
 }
 
 fn evaluate(mut bytes: Reader<'_>, class: Option<u64>) -> Place {
-    let mut place = Place::Nowhere;
+    let (mut place, mut pieces) = (Place::Nowhere, Vec::new());
     while let Ok(opcode) = bytes.read_u8() {
         place = match (gimli::DwOp(opcode), place) {
             (dw::DW_OP_addr, Place::Nowhere) => Place::Memory(bytes.read_u64().expect("an address"), class),
@@ -270,10 +279,24 @@ fn evaluate(mut bytes: Reader<'_>, class: Option<u64>) -> Place {
                     other => panic!("{other:?} and {more}"),
                 }
             }
+            (gimli::DwOp(number @ 0x30..=0x4f), Place::Nowhere) => {
+                Place::Memory(u64::from(number) - 0x30, class)
+            }
+            (dw::DW_OP_constu, Place::Nowhere) => {
+                Place::Memory(bytes.read_uleb128().expect("a number"), class)
+            }
+            (dw::DW_OP_consts, Place::Nowhere) => {
+                Place::Memory(bytes.read_sleb128().expect("a number").cast_unsigned(), class)
+            }
+            (dw::DW_OP_stack_value, Place::Memory(value, _)) => Place::Value(value),
+            (dw::DW_OP_piece, place) => {
+                pieces.push((place, bytes.read_uleb128().expect("a size")));
+                Place::Nowhere
+            }
             (other, place) => panic!("{other} behind {place:?}"),
         };
     }
-    place
+    if pieces.is_empty() { place } else { Place::Pieces(pieces) }
 }
 
 fn ty<'a>(unit: &gimli::Unit<Reader<'a>>, entry: &Node<'a>) -> Option<Node<'a>> {
