@@ -193,10 +193,18 @@ impl Search<'_> {
             let Some(content) = slot.or_else(named).and_then(|place| state.get_mut(&place)) else { continue };
             let (_, event) = self.reference.writes[mark.write as usize];
             let Some(last) = self.reference.last_writes(event) else { continue };
-            // What was copied may have been put behind it since.
+            let Some(from) = self.reference.copied(mark.write) else { continue };
+            // What was copied, or what that is a copy of, may have been put behind it since.
+            let mut same = vec![from];
+            let copies = self.reference.copies(event);
+            while let Some((_, more)) =
+                copies.iter().find(|(to, from)| same.contains(to) && !same.contains(from))
+            {
+                same.push(*more);
+            }
             let copied = |held: &Held| {
-                let from = self.reference.copied(mark.write) == Some(held.home) && held.part == mark.part;
-                from && held.writes.iter().all(|&write| is_in(last, write))
+                let is_same = same.contains(&held.home) && held.part == mark.part;
+                is_same && held.writes.iter().all(|&write| is_in(last, write))
             };
             if content.iter().any(copied) {
                 let writes = SmallVec::from_slice(&[mark.write]);
