@@ -155,7 +155,11 @@ pub fn sections(module: &Module, code: &[MachineCode<'_>]) -> Vec<Section> {
     let mut files: Vec<u32> = module.files.keys().copied().collect();
     files.sort_unstable();
     let paths: Vec<String> = files.iter().map(|&index| module.file_name(index)).collect();
-    let mut sources = Program::new(&paths);
+    let is_inlined = |origin: &Option<Origin>| {
+        origin.and_then(|origin| origin.loc(module)).is_some_and(|loc| loc.chain().count() > 1)
+    };
+    let has_callers = code.iter().any(|of| of.origins.iter().any(is_inlined));
+    let mut sources = Program::new(&paths, has_callers);
     for of in code {
         let rows = source_rows(module, of, &files, &mut names);
         // Without `.loc` there is nothing to say.
@@ -169,7 +173,7 @@ pub fn sections(module: &Module, code: &[MachineCode<'_>]) -> Vec<Section> {
     if !names.bytes.is_empty() {
         sections.push(Section { bytes: names.bytes, ..Section::named(NAMES) });
     }
-    let mut ptx = Program::new(&[]);
+    let mut ptx = Program::new(&[], false);
     for of in code {
         ptx.sequence(of.kernel, &ptx_rows(module, of), of.bytes);
     }

@@ -41,8 +41,8 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// One without rows, about files.
-    pub(super) fn new(paths: &[String]) -> Self {
+    /// One without rows, about files. If its rows name callers, the head says where the names of functions begin in `.debug_str`.
+    pub(super) fn new(paths: &[String], has_callers: bool) -> Self {
         let mut bytes = vec![0; 4];
         bytes.extend([2, 0]);
         bytes.extend([0; 4]);
@@ -76,8 +76,10 @@ impl Program {
         folders.iter().for_each(|folder| string(folder, &mut bytes));
         bytes.push(0);
         bytes.extend(files);
-        // nvdisasm wants a file without a name, folder, time and length at the end, if there are any; readers of DWARF stop at its first byte.
-        bytes.extend(vec![0; if paths.is_empty() { 1 } else { 5 }]);
+        bytes.push(0);
+        if has_callers {
+            bytes.extend([0; 4]);
+        }
         let head = (bytes.len() - HEAD_LENGTH - 4) as u32;
         bytes[HEAD_LENGTH..HEAD_LENGTH + 4].copy_from_slice(&head.to_le_bytes());
         Self { section: Section { bytes, ..Section::default() }, first: true }
