@@ -98,7 +98,7 @@ pub(super) fn find(
         for at in block.lines.clone() {
             let Line::Instruction(one) = &code.lines[at] else { continue };
             let start = starts[at];
-            search.arrive(one, &mut state);
+            search.copies(one, false, &mut state);
             let mut still = HashMap::default();
             for (home, part, place) in search.here(one, at, &state, &order) {
                 let (call, register, _) = notes.registers[home as usize];
@@ -129,6 +129,7 @@ pub(super) fn find(
                 }
             }
             search.step(one, &mut state);
+            search.copies(one, true, &mut state);
         }
     }
     kept.sort_by_key(|kept| (kept.place, kept.instructions.start, kept.call, kept.register.0));
@@ -159,7 +160,8 @@ fn done(code: &Code, reference: &Reference) -> HashSet<(u32, u8)> {
     let mut done = HashSet::default();
     for line in &code.lines {
         let Line::Instruction(one) = line else { continue };
-        let merged = reference.merged(one).map(|(mark, ..)| mark);
+        let merged = [false, true].into_iter().flat_map(|behind| reference.merged(one, behind));
+        let merged = merged.map(|(mark, ..)| mark);
         for mark in reference.of(one).into_iter().chain(merged) {
             done.extend((mark.part..mark.part + mark.width).map(|part| (mark.write, part)));
         }
@@ -184,9 +186,9 @@ impl Search<'_> {
         (first..first + count).filter_map(place)
     }
 
-    /// What stood in front of an instruction, and is gone as it copied a register to itself, has its effect.
-    fn arrive(&self, one: &Instruction, state: &mut State) {
-        for (mark, reg, part) in self.reference.merged(one) {
+    /// What stood beside an instruction, and is gone as it copied a register to itself, has its effect.
+    fn copies(&self, one: &Instruction, behind: bool, state: &mut State) {
+        for (mark, reg, part) in self.reference.merged(one, behind) {
             forget(state, None, mark.home, mark.part);
             let slot = self.slots((reg, part, 1)).next();
             let named = || self.named.contains(&(reg, part)).then(|| self.place(reg, part));
@@ -291,8 +293,9 @@ impl Search<'_> {
             let Some(mut state) = before[index].clone() else { continue };
             for line in &self.code.lines[blocks[index].lines.clone()] {
                 if let Line::Instruction(one) = line {
-                    self.arrive(one, &mut state);
+                    self.copies(one, false, &mut state);
                     self.step(one, &mut state);
+                    self.copies(one, true, &mut state);
                 }
             }
             for &next in &blocks[index].successors {
@@ -397,7 +400,7 @@ impl<'a> Order<'a> {
             for &home in homes.get(&event).into_iter().flatten() {
                 order.writers.entry(home).or_default().push(stands);
             }
-            for (mark, ..) in reference.merged(one) {
+            for (mark, ..) in [false, true].into_iter().flat_map(|behind| reference.merged(one, behind)) {
                 let (home, event) = reference.writes[mark.write as usize];
                 order.writers.entry(home).or_default().push(Stands { event, ..stands });
             }

@@ -37,8 +37,9 @@ pub(crate) struct Reference {
     reaching: HashMap<Event, Vec<u64>>,
     /// Events that are carried out without branches or calls.
     straight: HashMap<Event, bool>,
-    /// Copies that are gone, by the number of the instruction that they stood in front of: their own number, and the register.
-    merged: HashMap<u32, Vec<(u32, Reg, u8)>>,
+    /// Copies that are gone, by the number of the instruction that they stood beside, and whether that was behind it: their own number, and
+    /// the register.
+    merged: HashMap<(u32, bool), Vec<(u32, Reg, u8)>>,
     /// The writes that do nothing but copy another register: which.
     copied: HashMap<u32, u32>,
     /// Registers that are copies of others in front of an event: which, and of which.
@@ -98,21 +99,31 @@ impl Reference {
         for &at in lines {
             let Line::Instruction(copy) = &code.lines[at] else { continue };
             let Some(&Operand::General { reg, part, .. }) = copy.operands.first() else { continue };
-            let behind = (at + 1..code.lines.len()).find(|at| !gone.contains(at)).map(|at| &code.lines[at]);
-            // Behind a label others come, too.
-            if let Some(Line::Instruction(next)) = behind.filter(|_| copy.mark != 0) {
-                self.merged.entry(next.mark).or_default().push((copy.mark, reg, part));
+            let next = (at + 1..code.lines.len()).find(|at| !gone.contains(at));
+            let last = (0..at).rev().find(|at| !gone.contains(at));
+            // At a label others come, too.
+            let beside = [(next, false), (last, true)].into_iter().find_map(|(line, is_behind)| match &code
+                .lines[line?]
+            {
+                Line::Instruction(one) => Some((one.mark, is_behind)),
+                Line::Label(_) => None,
+            });
+            if let Some(beside) = beside.filter(|(mark, _)| *mark != 0 && copy.mark != 0) {
+                self.merged.entry(beside).or_default().push((copy.mark, reg, part));
             }
         }
-        self.merged.remove(&0);
     }
 
-    /// The copies that stood in front of an instruction: what each wrote, and the register that has it now.
-    pub(super) fn merged(&self, one: &Instruction) -> impl Iterator<Item = (Mark, Reg, u8)> + '_ {
+    /// The copies that stood in front of an instruction, or behind it: what each wrote, and the register that has it now.
+    pub(super) fn merged(
+        &self,
+        one: &Instruction,
+        behind: bool,
+    ) -> impl Iterator<Item = (Mark, Reg, u8)> + '_ {
         let of = |&(number, reg, part): &(u32, Reg, u8)| {
             Some(((*self.marks.get(number as usize - 1)?)?, reg, part))
         };
-        self.merged.get(&one.mark).into_iter().flatten().filter_map(of)
+        self.merged.get(&(one.mark, behind)).into_iter().flatten().filter_map(of)
     }
 
     /// The register that a write does nothing but copy.
