@@ -6,7 +6,7 @@ use ptxas::Level;
 
 #[test]
 fn registers_are_where_they_are_said_to_be() {
-    for level in [Level::Overlapped] {
+    for level in [Level::Serial, Level::Overlapped] {
         let mut all = Count::default();
         for seed in 7_000_000..7_000_008 {
             let case = Case::of(&generate(seed));

@@ -496,3 +496,15 @@ fn what_is_said_of_variables_is_so() {
         }
     }
 }
+
+/// The entries that NVIDIA's ptxas 13.0 writes of the same PTX, as `outline` shows them.
+const OF_PTXAS: &str = include_str!("variables/ptxas-13.0.txt");
+
+#[test]
+fn entries_are_those_that_ptxas_writes() {
+    let module = ptx::compile(&Source::new("sample.ptx", SAMPLES[0].text)).module.expect("it is right");
+    let options = Options { level: Level::Serial, lines: true, variables: true, ..Options::default() };
+    let compiled = ptxas::compile_entries(&module, options, |_| true).expect("it is compiled");
+    let seen = Cubin::load(&compiled.cubin, |_| Some(1 << 50));
+    assert_eq!(seen.outline(), OF_PTXAS);
+}

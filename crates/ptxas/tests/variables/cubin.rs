@@ -123,6 +123,69 @@ impl Cubin {
         scopes.into_iter().rev().flat_map(of).collect()
     }
 
+    /// The entries but for calls that were inlined: depth, tag, name, and which places a variable has, but not from where to where.
+    pub(crate) fn outline(&self) -> String {
+        let dwarf = self.dwarf();
+        let mut lines = String::new();
+        let mut headers = dwarf.units();
+        while let Some(header) = headers.next().expect("a unit") {
+            let unit = dwarf.unit(header).expect("a unit");
+            let mut entries = unit.entries();
+            let mut within = None;
+            while let Some(entry) = entries.next_dfs().expect("entries") {
+                let depth = entry.depth();
+                if within.is_some_and(|outer| depth > outer) {
+                    continue;
+                }
+                within = (entry.tag() == dw::DW_TAG_inlined_subroutine).then_some(depth);
+                if within.is_none() {
+                    let indent = usize::try_from(depth).expect("no less than none") * 2;
+                    let places = self.places(&dwarf, &unit, entry);
+                    let line =
+                        format!("{:indent$}{} {} {places}", "", entry.tag(), name(&dwarf, &unit, entry));
+                    lines += line.trim_end();
+                    lines.push('\n');
+                }
+            }
+        }
+        lines
+    }
+
+    fn places<'a>(
+        &self,
+        dwarf: &gimli::Dwarf<Reader<'a>>,
+        unit: &gimli::Unit<Reader<'a>>,
+        entry: &Node<'a>,
+    ) -> String {
+        let class = entry.attr_value(dw::DW_AT_address_class).and_then(|value| match value {
+            AttributeValue::AddressClass(class) => Some(class.0),
+            value => value.udata_value(),
+        });
+        let Some(value) = entry.attr_value(dw::DW_AT_location) else { return String::new() };
+        let mut places = Vec::new();
+        match value.exprloc_value() {
+            Some(expression) => places.push(evaluate(expression.0, class)),
+            None => {
+                let mut list = dwarf.attr_locations(unit, value).expect("a list").expect("a list");
+                while let Some(entry) = list.next().expect("an entry") {
+                    places.push(evaluate(entry.data.0, class));
+                }
+            }
+        }
+        // Where in the frame a variable is, and where symbols are, is everybody's own affair.
+        let text = |place: &Place| match place {
+            Place::Register(name) => name.clone(),
+            Place::Memory(address, class) if *address < APART => format!("{address:#x} class {class:?}"),
+            Place::Memory(_, class) => format!("symbol class {class:?}"),
+            Place::Frame(_) => "frame".to_owned(),
+            other => format!("{other:?}"),
+        };
+        let mut texts: Vec<String> = places.iter().map(text).collect();
+        texts.sort();
+        texts.dedup();
+        texts.join(", ")
+    }
+
     /// Where the parts of a register are in front of an instruction; nothing if one is nowhere.
     pub(crate) fn parts(&self, kernel: &str, offset: u64, register: &str) -> Option<Vec<Vec<&Entry>>> {
         let named: Vec<_> =
@@ -289,6 +352,7 @@ fn evaluate(mut bytes: Reader<'_>, class: Option<u64>) -> Place {
                 Place::Memory(bytes.read_sleb128().expect("a number").cast_unsigned(), class)
             }
             (dw::DW_OP_stack_value, Place::Memory(value, _)) => Place::Value(value),
+            (dw::DW_OP_nop, place) => place,
             (dw::DW_OP_piece, place) => {
                 pieces.push((place, bytes.read_uleb128().expect("a size")));
                 Place::Nowhere
