@@ -4,7 +4,7 @@
 use super::abbreviations::{Abbreviations, Shape};
 use super::expression::{Aliases, Context};
 use super::lists::Lists;
-use super::variables::{Home, Variables};
+use super::variables::{Home, Placed, Variables};
 use super::{BYTES, MachineCode, Section, Symbol};
 use crate::location::AddressClass;
 use crate::{DebugInfo, Place, Reader};
@@ -18,6 +18,9 @@ use std::ops::Range;
 const ABBREVIATIONS_AT: usize = 6;
 /// The last version of DWARF whose units are written.
 const LAST_VERSION: u16 = 4;
+
+/// Entries within entries: the sections may be damaged.
+const DEEPEST: usize = 256;
 
 /// Sections that are the PTX's own.
 const KEPT: [&str; 1] = [".debug_macinfo"];
@@ -51,10 +54,27 @@ impl<'a> Entry<'a> {
 /// The code that an entry is about.
 #[derive(Clone, Copy)]
 struct Within<'a> {
-    code: &'a MachineCode<'a>,
+    placed: &'a Placed<'a>,
     kernel: &'a str,
     variables: &'a Variables,
     call: u32,
+}
+
+impl Within<'_> {
+    /// The kernel.
+    fn id(&self) -> FuncId {
+        self.placed.code.kernel
+    }
+
+    /// The function.
+    fn function(&self) -> FuncId {
+        self.variables.calls[self.call as usize].function
+    }
+
+    /// The machine code of some of its instructions.
+    fn runs(&self, instructions: &Range<u32>) -> Vec<Range<u64>> {
+        self.placed.runs(self.call, instructions)
+    }
 }
 
 /// A unit that is written.
@@ -104,6 +124,7 @@ pub(super) fn sections(
     let mut files: Vec<u32> = module.files.keys().copied().collect();
     files.sort_unstable();
     let statics = statics(code);
+    let placed: Vec<Placed<'_>> = code.iter().filter_map(Placed::new).collect();
     // Where entries of the PTX have gone to, in the section; and where each unit begins.
     let mut moved = HashMap::new();
     let mut units = HashMap::new();
@@ -137,7 +158,7 @@ pub(super) fn sections(
         let at = begin + ABBREVIATIONS_AT;
         let table = out.abbreviations.bytes.len() as u32;
         out.info.bytes[at..at + 4].copy_from_slice(&table.to_le_bytes());
-        unit.entry(0, None, code, &mut out);
+        unit.entry(0, None, &placed, &mut out);
         out.abbreviations.end();
         let length = (out.info.bytes.len() - begin - 4) as u32;
         out.info.bytes[begin..begin + 4].copy_from_slice(&length.to_le_bytes());
@@ -209,6 +230,9 @@ fn read<'a>(
         if shape.has_children {
             around.push(index);
         }
+        if around.len() > DEEPEST {
+            return None;
+        }
         entries.push(Entry { offset, shape, attributes, children: Vec::new() });
         if around.is_empty() {
             break;
@@ -266,13 +290,8 @@ impl Scope {
 
 impl<'d> Unit<'d, '_> {
     /// Writes an entry and those within it. `within` is the code that the entry around it is about.
-    fn entry<'c>(
-        &mut self,
-        index: usize,
-        within: Option<Within<'c>>,
-        code: &'c [MachineCode<'c>],
-        out: &mut Out,
-    ) where
+    fn entry<'c>(&mut self, index: usize, within: Option<Within<'c>>, all: &'c [Placed<'c>], out: &mut Out)
+    where
         'd: 'c,
     {
         let place = out.info.bytes.len() - self.begin;
@@ -280,21 +299,21 @@ impl<'d> Unit<'d, '_> {
         self.moved.entry(self.entries[index].offset).or_insert(place);
         let own = self.entries[index].shape.tag == dw::DW_TAG_subprogram;
         let within = match within {
-            None if own => self.kernel(index, code),
+            None if own => self.kernel(index, all),
             other => other,
         };
         let instructions = self.instructions(index, within);
         let scope = match (within, &instructions) {
             (Some(within), _) if own => {
-                let bytes = match u64::from(within.variables.own) == within.code.origins.len() as u64 {
-                    true => within.code.bytes,
+                let bytes = match u64::from(within.variables.own) == within.placed.code.origins.len() as u64 {
+                    true => within.placed.code.bytes,
                     false => u64::from(within.variables.own) * BYTES,
                 };
-                Scope::Run(within.code.kernel, 0..bytes)
+                Scope::Run(within.id(), 0..bytes)
             }
             (Some(within), Some(instructions)) => {
-                let runs = within.code.runs(within.variables, within.call, instructions);
-                Scope::new(within.code.kernel, runs)
+                let runs = within.runs(instructions);
+                Scope::new(within.id(), runs)
             }
             _ => Scope::Nothing,
         };
@@ -306,10 +325,10 @@ impl<'d> Unit<'d, '_> {
         let sibling = self.attributes(index, shape, within, &scope, out);
         if has_children {
             for child in self.entries[index].children.clone() {
-                self.entry(child, within, code, out);
+                self.entry(child, within, all, out);
             }
             if let (Some(within), Some(instructions)) = (within, instructions) {
-                self.calls(within, &instructions, code, out);
+                self.calls(within, &instructions, all, out);
             }
             out.info.bytes.push(0);
         }
@@ -320,25 +339,25 @@ impl<'d> Unit<'d, '_> {
     }
 
     /// The kernel that an entry is of.
-    fn kernel<'c>(&mut self, index: usize, code: &'c [MachineCode<'c>]) -> Option<Within<'c>>
+    fn kernel<'c>(&mut self, index: usize, all: &'c [Placed<'c>]) -> Option<Within<'c>>
     where
         'd: 'c,
     {
         let (function, _) = self.functions.iter().find(|(_, entry)| **entry == index)?;
-        let code = code.iter().find(|code| code.kernel == *function)?;
+        let placed = all.iter().find(|placed| placed.code.kernel == *function)?;
         self.called.clear();
         let kernel = &self.module.functions[function.index()].name;
-        Some(Within { code, kernel, variables: code.variables?, call: 0 })
+        Some(Within { placed, kernel, variables: placed.variables, call: 0 })
     }
 
     /// The instructions of PTX that an entry is about, if it is about some of them in a row.
     fn instructions(&self, index: usize, within: Option<Within<'_>>) -> Option<Range<u32>> {
         let entry = &self.entries[index];
-        let function = within?.variables.calls[within?.call as usize].function;
+        let function = within?.function();
         let Some(AttributeValue::Addr(low)) = entry.value(dw::DW_AT_low_pc) else { return None };
         let high = match entry.value(dw::DW_AT_high_pc)? {
             AttributeValue::Addr(high) => high,
-            value => low + value.udata_value()?,
+            value => low.checked_add(value.udata_value()?)?,
         };
         self.of_addresses(function, low..high)
     }
@@ -356,7 +375,7 @@ impl<'d> Unit<'d, '_> {
         &mut self,
         within: Within<'c>,
         instructions: &Range<u32>,
-        code: &'c [MachineCode<'c>],
+        all: &'c [Placed<'c>],
         out: &mut Out,
     ) where
         'd: 'c,
@@ -369,13 +388,13 @@ impl<'d> Unit<'d, '_> {
             let Some(&index) = self.functions.get(&of.function) else { continue };
             let caller = within.variables.calls[outer as usize].function;
             let whole = 0..u32::MAX;
-            let runs = within.code.runs(within.variables, call, &whole);
             let within = Within { call, ..within };
-            self.inlined(index, (caller, site), &Scope::new(within.code.kernel, runs), out);
+            let runs = within.runs(&whole);
+            self.inlined(index, (caller, site), &Scope::new(within.id(), runs), out);
             for child in self.entries[index].children.clone() {
-                self.entry(child, Some(within), code, out);
+                self.entry(child, Some(within), all, out);
             }
-            self.calls(within, &whole, code, out);
+            self.calls(within, &whole, all, out);
             out.info.bytes.push(0);
         }
     }
@@ -521,12 +540,12 @@ impl<'d> Unit<'d, '_> {
     fn label(&self, value: AttributeValue<Reader<'_>>, within: Option<Within<'_>>) -> Option<(FuncId, u64)> {
         let within = within?;
         let AttributeValue::Addr(address) = value else { return None };
-        let function = within.variables.calls[within.call as usize].function;
+        let function = within.function();
         match self.info.addresses.place(address)? {
             Place::Code { function: of, instruction } if of == function => {
                 let behind = instruction..u32::MAX;
-                let runs = within.code.runs(within.variables, within.call, &behind);
-                Some((within.code.kernel, runs.first()?.start))
+                let runs = within.runs(&behind);
+                Some((within.id(), runs.first()?.start))
             }
             _ => None,
         }
@@ -540,13 +559,13 @@ impl<'d> Unit<'d, '_> {
             && let Some(offset) = value.offset_value()
             && let Ok(mut ranges) = self.dwarf.ranges(&self.unit, gimli::RangeListsOffset(offset))
         {
-            let function = within.variables.calls[within.call as usize].function;
+            let function = within.function();
             while let Ok(Some(range)) = ranges.next() {
                 if let Some(instructions) = self.of_addresses(function, range.begin..range.end) {
-                    all.extend(within.code.runs(within.variables, within.call, &instructions));
+                    all.extend(within.runs(&instructions));
                 }
             }
-            all.iter().for_each(|run| out.ranges.range(within.code.kernel, run));
+            all.iter().for_each(|run| out.ranges.range(within.id(), run));
         }
         out.ranges.end();
         list
@@ -580,7 +599,7 @@ impl<'d> Unit<'d, '_> {
             let list = out.locations.next();
             for run in settled {
                 let bytes = u64::from(run.start) * BYTES..u64::from(run.end) * BYTES;
-                out.locations.location(within.code.kernel, &bytes, &written.code);
+                out.locations.location(within.id(), &bytes, &written.code);
             }
             out.locations.end();
             return Located::Settled { list, in_frame: written.in_frame };
@@ -589,13 +608,13 @@ impl<'d> Unit<'d, '_> {
         if let Some(within) = within
             && let Ok(Some(mut all)) = self.dwarf.attr_locations(&self.unit, value)
         {
-            let function = within.variables.calls[within.call as usize].function;
+            let function = within.function();
             while let Ok(Some(entry)) = all.next() {
                 let instructions = self.of_addresses(function, entry.range.begin..entry.range.end);
                 let written = context.rewrite(entry.data.0.slice());
                 let Some((instructions, written)) = instructions.zip(written) else { continue };
-                for run in within.code.runs(within.variables, within.call, &instructions) {
-                    out.locations.location(within.code.kernel, &run, &written.code);
+                for run in within.runs(&instructions) {
+                    out.locations.location(within.id(), &run, &written.code);
                 }
             }
         }

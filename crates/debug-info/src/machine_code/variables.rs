@@ -81,26 +81,34 @@ impl Variables {
     }
 }
 
-impl MachineCode<'_> {
+/// A kernel's machine code, and the places in PTX that it is for.
+pub(super) struct Placed<'a> {
+    pub(super) code: &'a MachineCode<'a>,
+    pub(super) variables: &'a Variables,
+    /// By call: machine instructions, and the instruction of its function that each is for, itself or by what was inlined there.
+    positions: Vec<Vec<(u64, u32)>>,
+}
+
+impl<'a> Placed<'a> {
+    /// Of code whose variables are known.
+    pub(super) fn new(code: &'a MachineCode<'a>) -> Option<Self> {
+        let variables = code.variables?;
+        let mut positions = vec![Vec::new(); variables.calls.len()];
+        for (at, origin) in (0..).zip(code.origins) {
+            let mut place = origin.map(|origin| (origin.call, origin.instruction));
+            while let Some((call, instruction)) = place {
+                let Some(known) = positions.get_mut(call as usize) else { break };
+                known.push((at, instruction));
+                place = variables.calls[call as usize].site;
+            }
+        }
+        Some(Self { code, variables, positions })
+    }
+
     /// The bytes of machine code that are for some instructions of a call's function, and for what was inlined there.
-    pub(super) fn runs(
-        &self,
-        variables: &Variables,
-        call: u32,
-        instructions: &Range<u32>,
-    ) -> Vec<Range<u64>> {
+    pub(super) fn runs(&self, call: u32, instructions: &Range<u32>) -> Vec<Range<u64>> {
         let mut runs: Vec<Range<u64>> = Vec::new();
-        for (at, origin) in (0..).zip(self.origins) {
-            let Some(origin) = origin else { continue };
-            let mut place = Some((origin.call, origin.instruction));
-            while let Some((within, _)) = place
-                && within != call
-            {
-                place = variables.calls.get(within as usize).and_then(|call| call.site);
-            }
-            if !place.is_some_and(|(_, instruction)| instructions.contains(&instruction)) {
-                continue;
-            }
+        for (at, _) in self.positions[call as usize].iter().filter(|(_, it)| instructions.contains(it)) {
             let bytes = at * BYTES..(at + 1) * BYTES;
             match runs.last_mut() {
                 Some(last) if last.end == bytes.start => last.end = bytes.end,
