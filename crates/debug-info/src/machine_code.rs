@@ -146,11 +146,16 @@ impl Section {
 
 /// The sections about the machine code of a module's kernels.
 pub fn sections(module: &Module, code: &[MachineCode<'_>]) -> Vec<Section> {
-    let mut sections = Vec::new();
     let with_variables = code.iter().any(|of| of.variables.is_some());
     let info = with_variables.then(|| DebugInfo::new(module));
+    sections_with(module, code, info.as_ref())
+}
+
+/// The same with what is known of the module's own debug information, if variables are wanted.
+pub fn sections_with(module: &Module, code: &[MachineCode<'_>], info: Option<&DebugInfo>) -> Vec<Section> {
+    let mut sections = Vec::new();
     // Entries name strings by their places.
-    let strings = info.as_ref().and_then(|info| info.sections.bytes(NAMES)).unwrap_or_default();
+    let strings = info.and_then(|info| info.sections.bytes(NAMES)).unwrap_or_default();
     let mut names = Names { bytes: strings.to_vec(), ..Names::default() };
     let mut files: Vec<u32> = module.files.keys().copied().collect();
     files.sort_unstable();
@@ -181,7 +186,7 @@ pub fn sections(module: &Module, code: &[MachineCode<'_>]) -> Vec<Section> {
     sections.push(Section { bytes: text(module), ..Section::named(PTX_TEXT) });
     if let Some(info) = info {
         let aliases = expression::Aliases::default();
-        sections.extend(entries::sections(module, &info, code, &aliases));
+        sections.extend(entries::sections(module, info, code, &aliases));
         sections.extend(registers::sections(module, code, &aliases));
         sections.push(frames::section(code));
     }
