@@ -507,4 +507,7 @@ fn entries_are_those_that_ptxas_writes() {
     let compiled = ptxas::compile_entries(&module, options, |_| true).expect("it is compiled");
     let seen = Cubin::load(&compiled.cubin, |_| Some(1 << 50));
     assert_eq!(seen.outline(), OF_PTXAS);
+    let text = cuasm::disassemble(&compiled.cubin).expect("text");
+    let again = cuasm::assemble(&Source::new("again.cuasm", text)).expect("a cubin");
+    assert!(again.bytes == compiled.cubin, "a cubin with variables comes back from text");
 }
