@@ -7,8 +7,9 @@
 //! | `.debug_str` | the PTX's own, and the names of functions that were inlined | |
 //! | `.nv_debug_line_sass` | the line of the PTX, of a file that has no name | `program`, `read` |
 //! | `.nv_debug_ptx_txt` | the PTX, a zero behind each line | |
-//! | `.debug_info`, `.debug_abbrev` | the PTX's own, with addresses of machine code, and an entry for each call that was inlined | `entries`, `abbreviations` |
+//! | `.debug_info`, `.debug_abbrev` | the PTX's own, with addresses of machine code, and an entry for each call that was inlined | `entries`, `abbreviations`, `forms` |
 //! | `.debug_loc`, `.debug_ranges` | the PTX's own, with addresses of machine code | `lists` |
+//! | `.debug_pubnames`, `.debug_pubtypes` | the PTX's own, with the places of these entries | `names` |
 //! | `.nv_debug_info_reg_sass` | in which registers of the hardware those of PTX are | `registers` |
 //! | `.nv_debug_info_reg_type` | their types | `registers` |
 //! | `.debug_frame` | where a thread's stack frame begins | `frames` |
@@ -23,8 +24,10 @@
 mod abbreviations;
 mod entries;
 mod expression;
+mod forms;
 mod frames;
 mod lists;
+mod names;
 mod program;
 mod read;
 pub mod registers;

@@ -3,9 +3,10 @@
 
 use super::abbreviations::{Abbreviations, Shape};
 use super::expression::{Aliases, Context};
+use super::forms::{block_as, number_as};
 use super::lists::Lists;
 use super::variables::{Home, Placed, Variables};
-use super::{BYTES, MachineCode, Section, Symbol};
+use super::{BYTES, MachineCode, Section, Symbol, names};
 use crate::location::AddressClass;
 use crate::{DebugInfo, Place, Reader};
 use gimli::leb128::write::Leb128;
@@ -180,7 +181,7 @@ pub(super) fn sections(
         sections.extend(bytes.map(|bytes| Section { bytes: bytes.to_vec(), ..Section::named(name) }));
     }
     for name in NAMES {
-        let bytes = info.sections.bytes(name).and_then(|bytes| names(bytes, &moved, &units));
+        let bytes = info.sections.bytes(name).and_then(|bytes| names::moved(bytes, &moved, &units));
         sections.extend(bytes.map(|bytes| Section { bytes, ..Section::named(name) }));
     }
     sections
@@ -657,58 +658,4 @@ fn write_scope(scope: &Scope, out: &mut Out) {
             out.ranges.end();
         }
     }
-}
-
-/// A number in a form of an attribute.
-fn number_as(form: DwForm, number: u64, out: &mut Vec<u8>) {
-    let bytes = number.to_le_bytes();
-    match form {
-        dw::DW_FORM_data1 => out.push(bytes[0]),
-        dw::DW_FORM_data2 => out.extend(&bytes[..2]),
-        dw::DW_FORM_data4 | dw::DW_FORM_sec_offset => out.extend(&bytes[..4]),
-        dw::DW_FORM_sdata => out.extend(Leb128::signed(number.cast_signed()).bytes()),
-        dw::DW_FORM_udata => out.extend(Leb128::unsigned(number).bytes()),
-        _ => out.extend(bytes),
-    }
-}
-
-/// An expression in a form of an attribute.
-fn block_as(form: DwForm, code: &Section, out: &mut Section) {
-    let length = code.bytes.len() as u64;
-    let bytes = length.to_le_bytes();
-    match form {
-        dw::DW_FORM_block1 => out.bytes.push(bytes[0]),
-        dw::DW_FORM_block2 => out.bytes.extend(&bytes[..2]),
-        dw::DW_FORM_block4 => out.bytes.extend(&bytes[..4]),
-        _ => out.bytes.extend(Leb128::unsigned(length).bytes()),
-    }
-    out.append(code);
-}
-
-/// Names of entries that have moved; nothing, if they are damaged.
-fn names(
-    bytes: &[u8],
-    moved: &HashMap<(usize, usize), usize>,
-    units: &HashMap<usize, (usize, usize)>,
-) -> Option<Vec<u8>> {
-    /// Length, version, the unit's place and its length.
-    const HEAD: usize = 14;
-    let mut out = bytes.to_vec();
-    let word = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?) as usize);
-    let mut at = 0;
-    while at < bytes.len() {
-        let end = at + 4 + word(at)?;
-        let from = word(at + 6)?;
-        let (begin, length) = *units.get(&from)?;
-        out.get_mut(at + 6..at + 10)?.copy_from_slice(&(begin as u32).to_le_bytes());
-        out.get_mut(at + 10..at + HEAD)?.copy_from_slice(&(length as u32).to_le_bytes());
-        let mut entry = at + HEAD;
-        while let offset @ 1.. = word(entry)? {
-            let new = *moved.get(&(from, offset))?;
-            out.get_mut(entry..entry + 4)?.copy_from_slice(&(new as u32).to_le_bytes());
-            entry += 4 + bytes.get(entry + 4..)?.iter().position(|&byte| byte == 0)? + 1;
-        }
-        at = end;
-    }
-    Some(out)
 }

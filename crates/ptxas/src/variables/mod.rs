@@ -69,6 +69,52 @@ fn places(module: &Module, layout: &Layout) -> HashMap<(u32, VarId), Home> {
     homes
 }
 
+/// Something that is known in front of each block, found by going forwards until nothing changes.
+struct Forwards<'a, S> {
+    code: &'a Code,
+    blocks: &'a [Block],
+    /// What changes as a block is entered.
+    enter: &'a dyn Fn(&Block, &mut S),
+    /// What changes by an instruction.
+    step: &'a dyn Fn(&Instruction, &mut S),
+    /// What is known where two ways meet.
+    meet: &'a dyn Fn(&S, &S) -> S,
+}
+
+impl<S: Clone + PartialEq> Forwards<'_, S> {
+    /// What is known of the kernel and of routines as they begin leads to what is known elsewhere; nothing of what nobody reaches.
+    fn solve(&self, begin: &S) -> Vec<Option<S>> {
+        let mut before: Vec<Option<S>> = vec![None; self.blocks.len()];
+        let begins = |index: &usize| {
+            let first = self.code.lines.get(self.blocks[*index].lines.start);
+            *index == 0 || first.is_some_and(|line| self.code.is_routine(line))
+        };
+        let mut pending: Vec<usize> = (0..self.blocks.len()).filter(begins).collect();
+        pending.iter().for_each(|&index| before[index] = Some(begin.clone()));
+        while let Some(index) = pending.pop() {
+            let Some(mut state) = before[index].clone() else { continue };
+            for line in &self.code.lines[self.blocks[index].lines.clone()] {
+                if let Line::Instruction(one) = line {
+                    (self.step)(one, &mut state);
+                }
+            }
+            for &next in &self.blocks[index].successors {
+                let mut state = state.clone();
+                (self.enter)(&self.blocks[next], &mut state);
+                let merged = match &before[next] {
+                    None => state,
+                    Some(known) => (self.meet)(known, &state),
+                };
+                if before[next].as_ref() != Some(&merged) {
+                    before[next] = Some(merged);
+                    pending.push(next);
+                }
+            }
+        }
+        before
+    }
+}
+
 /// The registers of PTX, and where each part of them has its places: in a register, or in the frame.
 struct Registers {
     /// Parts of registers: which, and of which register of the code.
@@ -213,37 +259,17 @@ impl Registers {
     fn solve(&self, code: &Code, blocks: &[Block]) -> Vec<Option<State>> {
         let words = self.parts.len().div_ceil(64);
         let nothing = State { intact: vec![0; words], begun: vec![0; words], origin: Some(None) };
-        let mut before: Vec<Option<State>> = vec![None; blocks.len()];
-        let begins = |index: &usize| {
-            let first = code.lines.get(blocks[*index].lines.start);
-            *index == 0 || first.is_some_and(|line| code.is_routine(line))
+        // What has been begun is done where something else begins.
+        let enter = |block: &Block, state: &mut State| {
+            let mut lines = code.lines[block.lines.clone()].iter();
+            let first = lines.find_map(|line| match line {
+                Line::Instruction(one) => Some(one.origin),
+                Line::Label(_) => None,
+            });
+            first.into_iter().for_each(|origin| state.goes_on(origin));
         };
-        let mut pending: Vec<usize> = (0..blocks.len()).filter(begins).collect();
-        pending.iter().for_each(|&index| before[index] = Some(nothing.clone()));
-        while let Some(index) = pending.pop() {
-            let Some(mut state) = before[index].clone() else { continue };
-            for line in &code.lines[blocks[index].lines.clone()] {
-                if let Line::Instruction(one) = line {
-                    self.step(one, &mut state);
-                }
-            }
-            for &next in &blocks[index].successors {
-                // What has been begun is done where something else begins.
-                let mut state = state.clone();
-                let mut lines = code.lines[blocks[next].lines.clone()].iter();
-                let first = lines.find_map(|line| match line {
-                    Line::Instruction(one) => Some(one.origin),
-                    Line::Label(_) => None,
-                });
-                first.into_iter().for_each(|origin| state.goes_on(origin));
-                let merged = before[next].as_ref().map_or_else(|| state.clone(), |known| known.meet(&state));
-                if before[next].as_ref() != Some(&merged) {
-                    before[next] = Some(merged);
-                    pending.push(next);
-                }
-            }
-        }
-        before
+        let (step, meet) = (|one: &Instruction, state: &mut State| self.step(one, state), State::meet);
+        Forwards { code, blocks, enter: &enter, step: &step, meet: &meet }.solve(&nothing)
     }
 
     /// Where registers are in front of machine instructions.

@@ -3,6 +3,7 @@
 //! an instruction that is worth something if PTX, too, has one of these as the last write there ([`Reference`]), and if nothing that
 //! writes the register has changed places with the instruction.
 
+use super::Forwards;
 use super::reference::{Event, Reference, event};
 use crate::allocate::{Allocation, Block, blocks, operand_units};
 use crate::code::{Class, Code, Instruction, Line, Notes, Operand, Reg};
@@ -282,31 +283,13 @@ impl Search<'_> {
     }
 
     fn solve(&self, blocks: &[Block]) -> Vec<Option<State>> {
-        let mut before: Vec<Option<State>> = vec![None; blocks.len()];
-        let begins = |index: &usize| {
-            let first = self.code.lines.get(blocks[*index].lines.start);
-            *index == 0 || first.is_some_and(|line| self.code.is_routine(line))
+        let step = |one: &Instruction, state: &mut State| {
+            self.copies(one, false, state);
+            self.step(one, state);
+            self.copies(one, true, state);
         };
-        let mut pending: Vec<usize> = (0..blocks.len()).filter(begins).collect();
-        pending.iter().for_each(|&index| before[index] = Some(State::default()));
-        while let Some(index) = pending.pop() {
-            let Some(mut state) = before[index].clone() else { continue };
-            for line in &self.code.lines[blocks[index].lines.clone()] {
-                if let Line::Instruction(one) = line {
-                    self.copies(one, false, &mut state);
-                    self.step(one, &mut state);
-                    self.copies(one, true, &mut state);
-                }
-            }
-            for &next in &blocks[index].successors {
-                let merged = before[next].as_ref().map_or_else(|| state.clone(), |known| meet(known, &state));
-                if before[next].as_ref() != Some(&merged) {
-                    before[next] = Some(merged);
-                    pending.push(next);
-                }
-            }
-        }
-        before
+        Forwards { code: self.code, blocks, enter: &|_, _| (), step: &step, meet: &meet }
+            .solve(&State::default())
     }
 
     /// The registers, their parts and places in front of an instruction.

@@ -1,6 +1,7 @@
 //! What selected code says of the registers of PTX before anything is optimised: which instructions of PTX write each, which of these
 //! writes may be the last one in front of an instruction, and which machine instruction carries out which write.
 
+use super::Forwards;
 use crate::allocate::{Block, blocks, operand_units};
 use crate::code::{Class, Code, Instruction, Line, Notes, Operand, Reg};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -69,7 +70,7 @@ impl Reference {
         found.mark(code, &homes);
         found.reach(code, &blocks, &homes);
         found.find_straight(code, &notes);
-        found.find_copies(code, &blocks, &homes);
+        found.find_copies(code, &notes, &blocks, &homes);
         code.notes = Some(notes);
         found
     }
@@ -249,32 +250,9 @@ impl Reference {
                 state[number / 64] |= 1 << (number % 64);
             }
         };
-        let mut before: Vec<Option<Vec<u64>>> = vec![None; blocks.len()];
-        let begins = |index: &usize| {
-            let first = code.lines.get(blocks[*index].lines.start);
-            *index == 0 || first.is_some_and(|line| code.is_routine(line))
-        };
-        let mut pending: Vec<usize> = (0..blocks.len()).filter(begins).collect();
-        pending.iter().for_each(|&index| before[index] = Some(vec![0; words]));
-        while let Some(index) = pending.pop() {
-            let Some(mut state) = before[index].clone() else { continue };
-            for line in &code.lines[blocks[index].lines.clone()] {
-                if let Line::Instruction(one) = line {
-                    step(one, &mut state);
-                }
-            }
-            for &next in &blocks[index].successors {
-                let mut changed = before[next].is_none();
-                let known = before[next].get_or_insert_with(|| vec![0; words]);
-                for (known, new) in known.iter_mut().zip(&state) {
-                    changed |= *known | new != *known;
-                    *known |= new;
-                }
-                if changed {
-                    pending.push(next);
-                }
-            }
-        }
+        let either = |a: &Vec<u64>, b: &Vec<u64>| a.iter().zip(b).map(|(a, b)| a | b).collect();
+        let forwards = Forwards { code, blocks, enter: &|_, _| (), step: &step, meet: &either };
+        let before = forwards.solve(&vec![0; words]);
         for (block, state) in blocks.iter().zip(before) {
             let Some(mut state) = state else { continue };
             for line in &code.lines[block.lines.clone()] {
@@ -288,7 +266,7 @@ impl Reference {
     }
 
     /// Events that do nothing but copy one register to another, and in front of which events both still are the same.
-    fn find_copies(&mut self, code: &Code, blocks: &[Block], homes: &HashMap<Reg, u32>) {
+    fn find_copies(&mut self, code: &Code, notes: &Notes, blocks: &[Block], homes: &HashMap<Reg, u32>) {
         let mut of_event: HashMap<Event, Option<Vec<(u32, u32, u8)>>> = HashMap::default();
         for line in &code.lines {
             let Line::Instruction(one) = line else { continue };
@@ -314,8 +292,8 @@ impl Reference {
             }
         }
         let width = |home: u32| {
-            let reg = homes.iter().find(|(_, it)| **it == home).map(|(reg, _)| *reg);
-            reg.map_or(0, |reg| code.registers[reg.0 as usize].class.width())
+            let (.., reg) = notes.registers[home as usize];
+            code.registers[reg.0 as usize].class.width()
         };
         let mut pairs: Vec<(Event, u32, u32)> = Vec::new();
         for (event, parts) in of_event {
@@ -327,9 +305,9 @@ impl Reference {
             }
         }
         pairs.sort_unstable();
+        let numbers: HashMap<(u32, Event), u32> = self.writes.iter().copied().zip(0..).collect();
         for (event, to, from) in &pairs {
-            let write = self.writes.iter().position(|write| *write == (*to, *event));
-            self.copied.extend(write.map(|write| (write as u32, *from)));
+            self.copied.extend(numbers.get(&(*to, *event)).map(|write| (*write, *from)));
         }
         let made: HashMap<Event, usize> =
             pairs.iter().zip(0..).map(|((event, ..), pair)| (*event, pair)).collect();
@@ -349,31 +327,9 @@ impl Reference {
                 state[pair / 64] |= 1 << (pair % 64);
             }
         };
-        let mut before: Vec<Option<Vec<u64>>> = vec![None; blocks.len()];
-        let begins = |index: &usize| {
-            let first = code.lines.get(blocks[*index].lines.start);
-            *index == 0 || first.is_some_and(|line| code.is_routine(line))
-        };
-        let mut pending: Vec<usize> = (0..blocks.len()).filter(begins).collect();
-        pending.iter().for_each(|&index| before[index] = Some(vec![0; words]));
-        while let Some(index) = pending.pop() {
-            let Some(mut state) = before[index].clone() else { continue };
-            for line in &code.lines[blocks[index].lines.clone()] {
-                if let Line::Instruction(one) = line {
-                    step(one, &mut state);
-                }
-            }
-            for &next in &blocks[index].successors {
-                let merged = match &before[next] {
-                    None => state.clone(),
-                    Some(known) => known.iter().zip(&state).map(|(a, b)| a & b).collect(),
-                };
-                if before[next].as_ref() != Some(&merged) {
-                    before[next] = Some(merged);
-                    pending.push(next);
-                }
-            }
-        }
+        let both = |a: &Vec<u64>, b: &Vec<u64>| a.iter().zip(b).map(|(a, b)| a & b).collect();
+        let forwards = Forwards { code, blocks, enter: &|_, _| (), step: &step, meet: &both };
+        let before = forwards.solve(&vec![0; words]);
         for (block, state) in blocks.iter().zip(before) {
             let Some(mut state) = state else { continue };
             for line in &code.lines[block.lines.clone()] {
