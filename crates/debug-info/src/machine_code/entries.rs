@@ -464,8 +464,18 @@ impl<'d> Unit<'d, '_> {
             let form = shape.attributes.iter_mut().find(|(name, _)| *name == dw::DW_AT_location);
             form.into_iter().for_each(|(_, form)| *form = self.list_form());
         }
+        // Of a copy readers are told of what, or they take both for entries of the call.
+        let is_copy = within.is_some_and(|within| within.call != 0)
+            && !shape.attributes.iter().any(|(name, _)| *name == dw::DW_AT_abstract_origin);
+        if is_copy {
+            shape.attributes.insert(0, (dw::DW_AT_abstract_origin, dw::DW_FORM_ref4));
+        }
         let code = out.abbreviations.code(shape);
         out.info.bytes.extend(Leb128::unsigned(code).bytes());
+        if is_copy {
+            self.references.push((out.info.bytes.len(), self.entries[index].offset));
+            out.info.bytes.extend([0; 4]);
+        }
         for number in 0..self.entries[index].attributes.len() {
             let attribute = &self.entries[index].attributes[number];
             let (name, form, bytes, value) =

@@ -25,6 +25,12 @@ pub(super) struct Mark {
     pub(super) write: u32,
 }
 
+/// A copy that is gone: its number, and the part of a register that both of its own are.
+type Gone = (u32, Reg, u8);
+
+/// Copies of one register to another, part by part: to which, from which, and which part.
+type Copies = Vec<(u32, u32, u8)>;
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Reference {
@@ -40,7 +46,7 @@ pub(crate) struct Reference {
     straight: HashMap<Event, bool>,
     /// Copies that are gone, by the number of the instruction that they stood beside, and whether that was behind it: their own number, and
     /// the register.
-    merged: HashMap<(u32, bool), Vec<(u32, Reg, u8)>>,
+    merged: HashMap<(u32, bool), Vec<Gone>>,
     /// The writes that do nothing but copy another register: which.
     copied: HashMap<u32, u32>,
     /// Registers that are copies of others in front of an event: which, and of which.
@@ -121,9 +127,7 @@ impl Reference {
         one: &Instruction,
         behind: bool,
     ) -> impl Iterator<Item = (Mark, Reg, u8)> + '_ {
-        let of = |&(number, reg, part): &(u32, Reg, u8)| {
-            Some(((*self.marks.get(number as usize - 1)?)?, reg, part))
-        };
+        let of = |&(number, reg, part): &Gone| Some(((*self.marks.get(number as usize - 1)?)?, reg, part));
         self.merged.get(&(one.mark, behind)).into_iter().flatten().filter_map(of)
     }
 
@@ -267,7 +271,7 @@ impl Reference {
 
     /// Events that do nothing but copy one register to another, and in front of which events both still are the same.
     fn find_copies(&mut self, code: &Code, notes: &Notes, blocks: &[Block], homes: &HashMap<Reg, u32>) {
-        let mut of_event: HashMap<Event, Option<Vec<(u32, u32, u8)>>> = HashMap::default();
+        let mut of_event: HashMap<Event, Option<Copies>> = HashMap::default();
         for line in &code.lines {
             let Line::Instruction(one) = line else { continue };
             let Some(event) = event(one) else { continue };
