@@ -53,7 +53,14 @@ struct Watch<'a> {
     program: &'a Program,
     symbols: &'a Symbols,
     grid: Grid,
-    steps: Mutex<(HashMap<Thread, Vec<Step>>, HashMap<Thread, Vec<Activation>>)>,
+    noted: Mutex<Noted>,
+}
+
+/// What threads have come by, and where they are now.
+#[derive(Default)]
+struct Noted {
+    steps: HashMap<Thread, Vec<Step>>,
+    activations: HashMap<Thread, Vec<Activation>>,
 }
 
 /// A function that a thread is in. What is in memory that others had before means nothing until it changes.
@@ -78,7 +85,7 @@ impl Activation {
 impl Observer for Watch<'_> {
     fn issue(&self, issue: &Issue<'_>) {
         let snapshot = issue.state.snapshot(Extent::Cta);
-        let (steps, activations) = &mut *self.steps.lock().expect("nobody has panicked");
+        let Noted { steps, activations } = &mut *self.noted.lock().expect("nobody has panicked");
         for (number, &active) in (issue.first_warp..).zip(issue.active) {
             for lane in (0..32).filter(|lane| active >> lane & 1 == 1) {
                 let scene = Scene::innermost(self.program, self.symbols, &self.grid, &snapshot, number, lane);
@@ -345,17 +352,23 @@ impl Machine<'_> {
 
 /// Where threads are in what they come by.
 #[derive(Default)]
-struct Arrivals(HashMap<Thread, (Option<(u32, u32)>, usize)>);
+struct Arrivals(HashMap<Thread, Arrival>);
+
+/// A call, and an instruction of its function.
+type Position = (u32, u32);
+
+/// Where a thread is, and how many steps it has come by.
+type Arrival = (Option<Position>, usize);
 
 impl Arrivals {
     /// What a thread has as the code of an instruction of PTX begins; nothing in the midst of it.
     fn next<'s>(
         &mut self,
         thread: Thread,
-        here: (u32, u32),
+        here: Position,
         steps: &'s HashMap<Thread, Vec<Step>>,
-        outer: &dyn Fn(&(u32, u32)) -> Option<(u32, u32)>,
-        path: &dyn Fn((u32, u32)) -> Path,
+        outer: &dyn Fn(&Position) -> Option<Position>,
+        path: &dyn Fn(Position) -> Path,
     ) -> Option<&'s Vec<Known>> {
         let (site, done) = self.0.entry(thread).or_default();
         let before = site.replace(here);
@@ -424,7 +437,7 @@ fn interpret(program: &Program, grid: u32, threads: u32) -> HashMap<Thread, Vec<
         block: [threads, 1, 1],
         cluster: [1; 3],
     };
-    let watch = Watch { program, symbols: &symbols, grid: shape, steps: Mutex::default() };
+    let watch = Watch { program, symbols: &symbols, grid: shape, noted: Mutex::default() };
     let launch = machine::Launch {
         kernel,
         grid: [grid, 1, 1],
@@ -442,7 +455,7 @@ fn interpret(program: &Program, grid: u32, threads: u32) -> HashMap<Thread, Vec<
         ..LaunchOptions::default()
     };
     program.device.launch(&launch, &options).expect("no fault");
-    watch.steps.into_inner().expect("nobody has panicked").0
+    watch.noted.into_inner().expect("nobody has panicked").steps
 }
 
 /// Whether both are generic addresses in one window: each machine has its own places there.
