@@ -140,14 +140,16 @@ pub fn compare(case: &Case, level: Level) -> Result<Option<Count>, String> {
 /// A register of a call, and its value if that is said to be somewhere.
 type Seen = ((u32, RegId), u128);
 
+/// Where each 32 bits of a register are.
+type Parts = Vec<(u32, Hardware)>;
+
 /// What is seen in front of each machine instruction, time after time.
 struct Sights(HashMap<(Thread, usize), Vec<Vec<Seen>>>);
 
 impl Sights {
     fn new(usage: &ptxas::Usage, variables: &Variables, grid: &Grid<'_>) -> Result<Self, String> {
         // What is said in front of each instruction.
-        let mut said: Vec<HashMap<(u32, RegId), Vec<(u32, Hardware)>>> =
-            vec![HashMap::new(); usage.instructions.len()];
+        let mut said: Vec<HashMap<(u32, RegId), Parts>> = vec![HashMap::new(); usage.instructions.len()];
         for kept in &variables.kept {
             for at in kept.instructions.clone() {
                 let of = said[at as usize].entry((kept.call, kept.register)).or_default();
