@@ -146,6 +146,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "warploom-kernel-fuzz",
         &[
             "warploom-conformance",
+            "warploom-debug-info",
             "warploom-jit",
             "warploom-machine",
             "warploom-ptx",

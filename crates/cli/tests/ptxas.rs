@@ -189,3 +189,23 @@ fn relocatable_machine_code_is_made_of_what_can_be_linked() {
     }
     assert!(!said.contains("`g`"), "{said}");
 }
+
+/// `-g` is for debuggers: without another level nothing overlaps, and variables are told at each.
+#[test]
+fn debuggers_are_told_of_variables() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/debug/weighted.ptx");
+    let section = |words: &[&str], name: &str| {
+        let words = [&["--sass", "-arch=sm_90", source, "-o", "out"], words].concat();
+        let output = ptxas(folder.path(), &words);
+        assert!(output.status.success(), "{output:?}");
+        let elf = Elf::parse(&std::fs::read(folder.path().join("out")).unwrap()).unwrap();
+        elf.find(name).map(|number| elf.sections[number as usize].data().to_vec())
+    };
+    let code = |words: &[&str]| section(words, ".text._Z5scalePiPKiii").unwrap();
+    assert_eq!(code(&["-g"]), code(&["-O0"]));
+    assert_eq!(code(&["-g", "-O3"]), code(&[]));
+    let registers = |words: &[&str]| section(words, ".nv_debug_info_reg_sass").map_or(0, |bytes| bytes.len());
+    assert!(registers(&["-g"]) > registers(&["-O3", "-g"]) && registers(&["-O3", "-g"]) > 0);
+    assert_eq!(registers(&["-lineinfo"]), 0);
+}

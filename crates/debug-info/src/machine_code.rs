@@ -1,24 +1,45 @@
-//! Lines of machine code: what compilers of PTX write of them into cubins, in the form that ptxas 13.0 gives them, and how that is read.
+//! Lines and variables of machine code: what compilers of PTX write of them into cubins, in the form that ptxas 13.0 gives them, and how
+//! that is read.
 //!
-//! | section | what it has |
-//! | --- | --- |
-//! | `.debug_line` | the source line of each machine instruction, by `.loc`, with the calls that were inlined there |
-//! | `.debug_str` | the names of functions that were inlined |
-//! | `.nv_debug_line_sass` | the line of the PTX, of a file that has no name |
-//! | `.nv_debug_ptx_txt` | the PTX, a zero behind each line |
+//! | section | what it has | file |
+//! | --- | --- | --- |
+//! | `.debug_line` | the source line of each machine instruction, by `.loc`, with the calls that were inlined there | `program`, `read` |
+//! | `.debug_str` | the PTX's own, and the names of functions that were inlined | |
+//! | `.nv_debug_line_sass` | the line of the PTX, of a file that has no name | `program`, `read` |
+//! | `.nv_debug_ptx_txt` | the PTX, a zero behind each line | |
+//! | `.debug_info`, `.debug_abbrev` | the PTX's own, with addresses of machine code, and an entry for each call that was inlined | `entries`, `abbreviations`, `forms` |
+//! | `.debug_loc`, `.debug_ranges` | the PTX's own, with addresses of machine code | `lists` |
+//! | `.debug_pubnames`, `.debug_pubtypes` | the PTX's own, with the places of these entries | `names` |
+//! | `.nv_debug_info_reg_sass` | in which registers of the hardware those of PTX are | `registers` |
+//! | `.nv_debug_info_reg_type` | their types | `registers` |
+//! | `.debug_frame` | where a thread's stack frame begins | `frames` |
 //!
-//! Both tables are line programs of DWARF 2. One thing DWARF does not have: a row may name the row of its sequence that called it, and the
+//! Variables are in registers of PTX, in the machine's entries too: the table of registers says where those are. [`variables`] is what a
+//! compiler has to tell for all of that.
+//!
+//! Both tables of lines are line programs of DWARF 2. One thing DWARF does not have: a row may name the row of its sequence that called it, and the
 //! function that was inlined there, by an extended opcode. Rows of callers stand in front of those of what they call, at the same address.
 //! Addresses are relocations by the kernel's symbol.
 
+mod abbreviations;
+mod entries;
+mod expression;
+mod forms;
+mod frames;
+mod lists;
+mod names;
 mod program;
 mod read;
+pub mod registers;
+pub mod variables;
 
 pub use read::{Line, LineTable};
 
+use crate::DebugInfo;
 use program::{Caller, Program, Row};
-use ptx::module::{FuncId, Loc, Module};
+use ptx::module::{FuncId, Loc, Module, VarId};
 use std::collections::BTreeMap;
+use variables::Variables;
 
 /// Bytes of a machine instruction.
 const BYTES: u64 = 16;
@@ -43,6 +64,8 @@ pub struct Origin {
     pub function: FuncId,
     /// Its place in the body.
     pub instruction: u32,
+    /// In which of the calls that were inlined it is, by [`Variables::calls`]; 0 outside of them.
+    pub call: u32,
 }
 
 impl Origin {
@@ -68,27 +91,83 @@ pub struct MachineCode<'a> {
     pub origins: &'a [Option<Origin>],
     /// Bytes of the code, with what fills it up.
     pub bytes: u64,
+    /// Where variables are, if that is to be said.
+    pub variables: Option<&'a Variables>,
 }
 
 /// A section to be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LineSection {
+pub struct Section {
     /// Its name.
     pub name: &'static str,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Where in it addresses of 64 bits stand, and of which kernel.
-    pub addresses: Vec<(usize, FuncId)>,
+    /// Where in it addresses of 64 bits stand, in their order.
+    pub addresses: Vec<Address>,
+}
+
+/// An address that is known when the cubin is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// Where in its section it stands.
+    pub place: usize,
+    /// What it is of.
+    pub symbol: Symbol,
+    /// Bytes from there.
+    pub offset: u64,
+}
+
+/// What has an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Symbol {
+    /// A kernel.
+    Kernel(FuncId),
+    /// A variable in global or constant memory.
+    Variable(VarId),
+}
+
+impl Section {
+    fn named(name: &'static str) -> Self {
+        Self { name, ..Self::default() }
+    }
+
+    /// Others' bytes, with their addresses.
+    fn append(&mut self, other: &Self) {
+        let begin = self.bytes.len();
+        self.bytes.extend(&other.bytes);
+        self.addresses.extend(
+            other.addresses.iter().map(|address| Address { place: begin + address.place, ..*address }),
+        );
+    }
+
+    /// An address at the end.
+    fn address(&mut self, symbol: Symbol, offset: u64) {
+        self.addresses.push(Address { place: self.bytes.len(), symbol, offset });
+        self.bytes.extend([0; 8]);
+    }
 }
 
 /// The sections about the machine code of a module's kernels.
-pub fn sections(module: &Module, code: &[MachineCode<'_>]) -> Vec<LineSection> {
+pub fn sections(module: &Module, code: &[MachineCode<'_>]) -> Vec<Section> {
+    let with_variables = code.iter().any(|of| of.variables.is_some());
+    let info = with_variables.then(|| DebugInfo::new(module));
+    sections_with(module, code, info.as_ref())
+}
+
+/// The same with what is known of the module's own debug information, if variables are wanted.
+pub fn sections_with(module: &Module, code: &[MachineCode<'_>], info: Option<&DebugInfo>) -> Vec<Section> {
     let mut sections = Vec::new();
-    let mut names = Names::default();
+    // Entries name strings by their places.
+    let strings = info.and_then(|info| info.sections.bytes(NAMES)).unwrap_or_default();
+    let mut names = Names { bytes: strings.to_vec(), ..Names::default() };
     let mut files: Vec<u32> = module.files.keys().copied().collect();
     files.sort_unstable();
     let paths: Vec<String> = files.iter().map(|&index| module.file_name(index)).collect();
-    let mut sources = Program::new(&paths);
+    let is_inlined = |origin: &Option<Origin>| {
+        origin.and_then(|origin| origin.loc(module)).is_some_and(|loc| loc.chain().count() > 1)
+    };
+    let has_callers = code.iter().any(|of| of.origins.iter().any(is_inlined));
+    let mut sources = Program::new(&paths, has_callers);
     for of in code {
         let rows = source_rows(module, of, &files, &mut names);
         // Without `.loc` there is nothing to say.
@@ -100,14 +179,20 @@ pub fn sections(module: &Module, code: &[MachineCode<'_>]) -> Vec<LineSection> {
         sections.push(sources.finish(SOURCE_LINES));
     }
     if !names.bytes.is_empty() {
-        sections.push(LineSection { name: NAMES, bytes: names.bytes, addresses: Vec::new() });
+        sections.push(Section { bytes: names.bytes, ..Section::named(NAMES) });
     }
-    let mut ptx = Program::new(&[]);
+    let mut ptx = Program::new(&[], false);
     for of in code {
         ptx.sequence(of.kernel, &ptx_rows(module, of), of.bytes);
     }
     sections.push(ptx.finish(PTX_LINES));
-    sections.push(LineSection { name: PTX_TEXT, bytes: text(module), addresses: Vec::new() });
+    sections.push(Section { bytes: text(module), ..Section::named(PTX_TEXT) });
+    if let Some(info) = info {
+        let aliases = expression::Aliases::default();
+        sections.extend(entries::sections(module, info, code, &aliases));
+        sections.extend(registers::sections(module, code, &aliases));
+        sections.push(frames::section(code));
+    }
     sections
 }
 

@@ -4,8 +4,11 @@
 mod common;
 
 use common::Sample;
-use debug_info::{Addresses, DebugInfo, Sections};
+use debug_info::machine_code::variables::{Call, Home, Variables};
+use debug_info::machine_code::{MachineCode, sections_with};
+use debug_info::{Addresses, DebugInfo, Origin, Sections};
 use proptest::prelude::*;
+use ptx::module::{FuncId, VarId};
 use std::sync::LazyLock;
 
 const SAMPLES: [&str; 5] = ["guide.ptx", "nvcc-G.ptx", "clang-O0.ptx", "clang-O2.ptx", "triton.ptx"];
@@ -31,6 +34,44 @@ fn look_at(sample: &Sample, info: &DebugInfo) {
     }
     info.elf(module).expect("bytes can be written whatever they are");
     info.problems.iter().for_each(|problem| assert!(!problem.to_string().is_empty()));
+    write_for_a_machine(sample, info);
+}
+
+/// Writes it for machine code that has two instructions for each of a kernel's and of one that is inlined.
+fn write_for_a_machine(sample: &Sample, info: &DebugInfo) {
+    let module = &sample.module;
+    let Some((kernel, _)) = module.entries().next() else { return };
+    let functions: Vec<FuncId> = (0..module.functions.len() as u32).map(FuncId).collect();
+    let inlined = functions.iter().copied().find(|&function| function != kernel).unwrap_or(kernel);
+    let origins: Vec<Option<Origin>> = [(kernel, 0), (inlined, 1), (kernel, 0)]
+        .into_iter()
+        .flat_map(|(function, call)| {
+            let count =
+                module.functions[function.index()].body.as_ref().map_or(0, |body| body.instructions.len());
+            (0..count as u32).map(move |instruction| Some(Origin { function, instruction, call }))
+        })
+        .collect();
+    let homes = (0..module.variables.len() as u32).map(|id| match id % 4 {
+        0 => ((0, VarId(id)), Home::Frame(16)),
+        1 => ((0, VarId(id)), Home::Symbol),
+        2 => ((0, VarId(id)), Home::Parameter(0x210)),
+        _ => ((1, VarId(id)), Home::Shared(0x400)),
+    });
+    let variables = Variables {
+        calls: vec![Call { function: kernel, site: None }, Call { function: inlined, site: Some((0, 3)) }],
+        homes: homes.collect(),
+        settled: Some(vec![1..4, 7..9]),
+        own: origins.len() as u32,
+        frame: 32,
+        ..Variables::default()
+    };
+    let bytes = origins.len() as u64 * 16;
+    let code = MachineCode { kernel, origins: &origins, bytes, variables: Some(&variables) };
+    for section in sections_with(module, &[code], Some(info)) {
+        let places = section.addresses.iter().map(|address| address.place);
+        assert!(places.clone().all(|place| place + 8 <= section.bytes.len()), "{}", section.name);
+        assert!(places.is_sorted(), "{}", section.name);
+    }
 }
 
 proptest! {

@@ -45,6 +45,7 @@ const FEW: Options = Options {
     level: Level::Overlapped,
     max_registers: Some(24),
     lines: false,
+    variables: false,
     relocatable: false,
     text: false,
     tuning: Tuning::GUESSED,

@@ -15,6 +15,7 @@
 //! | [`case`](mod@case) | a kernel as text with its launch and the contents of memory; the file of a finding |
 //! | [`engine`] | running a case on the machine, interpreted and compiled |
 //! | [`sass`] | running it as SASS of our own ptxas, without a GPU |
+//! | [`registers`](mod@registers) | whether its debug information says where registers are |
 //! | [`silicon`] | running it on a GPU; assembling it by NVIDIA's ptxas at two levels |
 //! | [`remote`] | a GPU behind a process, which a kernel may ruin |
 //! | [`minimise`](mod@minimise) | the smallest kernel for which something still holds |
@@ -35,6 +36,7 @@ mod frame;
 pub mod generate;
 pub mod kernel;
 pub mod minimise;
+pub mod registers;
 pub mod remote;
 pub mod sass;
 pub mod silicon;

@@ -1,7 +1,10 @@
 //! Machine instructions over virtual registers: what selection makes, and allocation and scheduling read.
 
 use crate::opcode::Name;
+use crate::variables::Reference;
 use debug_info::Origin;
+use debug_info::machine_code::variables::Call;
+use ptx::module::{RegId, VarId};
 use rustc_hash::FxHashSet as HashSet;
 use smol_str::{SmolStr, format_smolstr};
 use std::collections::BTreeSet;
@@ -276,8 +279,10 @@ pub struct Instruction {
     pub written: usize,
     /// The PTX instruction that it is for; none, if it is for the kernel as a whole.
     pub origin: Option<Origin>,
-    /// It moves a register to the frame or back, as there are too few.
-    pub spills: bool,
+    /// It moves a register to the frame or back, as there are too few: which parts of which, the first and how many.
+    pub spills: Option<(Reg, u8, u8)>,
+    /// Its number in selected code, where such are noted.
+    pub(crate) mark: u32,
 }
 
 impl Instruction {
@@ -319,6 +324,23 @@ pub struct Code {
     origin: Option<Origin>,
     /// No temporary becomes the register that it is copied to.
     apart: bool,
+    /// What is noted for who looks for variables, if that is wanted.
+    pub(crate) notes: Option<Notes>,
+}
+
+/// Where selection has put what PTX has.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// The kernel, then what was inlined, and the functions that are called for real.
+    pub(crate) calls: Vec<Call>,
+    /// The registers of PTX of each call, and what they are here.
+    pub(crate) registers: Vec<(u32, RegId, Reg)>,
+    /// Where local variables and parameters of each call are in the frame.
+    pub(crate) locals: Vec<(u32, VarId, u64)>,
+    /// Where registers are in the frame that are too many.
+    pub(crate) slots: Vec<(Reg, u64)>,
+    /// What code that is optimised was before.
+    pub(crate) reference: Option<Reference>,
 }
 
 impl Code {
@@ -417,8 +439,43 @@ impl Code {
             operands,
             written: count,
             origin: self.origin,
-            spills: false,
+            spills: None,
+            mark: 0,
         }));
+    }
+
+    /// What is selected is about to be optimised.
+    pub(crate) fn note_reference(&mut self) {
+        if self.notes.is_some() {
+            let reference = Some(Reference::new(self));
+            if let Some(notes) = &mut self.notes {
+                notes.reference = reference;
+            }
+        }
+    }
+
+    /// Copies are about to go, as both registers of each are one.
+    pub(crate) fn note_merged(&mut self, lines: &[usize]) {
+        if let Some(mut notes) = self.notes.take() {
+            notes.reference.iter_mut().for_each(|reference| reference.note_merged(self, lines));
+            self.notes = Some(notes);
+        }
+    }
+
+    /// Instructions are about to go to other blocks.
+    pub(crate) fn note_moved(&mut self, lines: &HashSet<usize>) {
+        if let Some(mut notes) = self.notes.take() {
+            notes.reference.iter_mut().for_each(|reference| reference.note_moved(self, lines));
+            self.notes = Some(notes);
+        }
+    }
+
+    /// Instructions are about to change places.
+    pub(crate) fn note_order(&mut self) {
+        if let Some(mut notes) = self.notes.take() {
+            notes.reference.iter_mut().for_each(|reference| reference.note_order(self));
+            self.notes = Some(notes);
+        }
     }
 
     /// From now on what is computed into a temporary stays there, or not. Says how it was before.

@@ -8,7 +8,7 @@ use crate::select::function_number;
 use crate::spill::Traffic;
 use crate::{Made, allocate};
 use cuasm::Program;
-use debug_info::machine_code::LineSection;
+use debug_info::machine_code::{Section, Symbol as Addressed};
 use ptx::module::{FuncId, Function, LaunchBounds, Linkage, Module, Relocation, Symbol, VarId, Variable};
 use ptx::types::StateSpace;
 use sass::Control;
@@ -95,15 +95,23 @@ pub(crate) fn variables(module: &Module, layout: &Layout, relocatable: bool, out
     }
 }
 
-/// Sections about the lines of the kernels.
-pub(crate) fn lines(module: &Module, sections: &[LineSection], out: &mut String) {
+/// Sections about the lines and variables of the kernels.
+pub(crate) fn debug(module: &Module, layout: &Layout, sections: &[Section], out: &mut String) {
     for section in sections {
         let _ = writeln!(out, "\t.section\t{},\"\",@progbits\n\t.align\t1", section.name);
         let mut done = 0;
-        for (place, kernel) in &section.addresses {
-            bytes(out, &section.bytes[done..*place]);
-            let _ = writeln!(out, "\t.dword\t\"{}\"", module.functions[kernel.index()].name);
-            done = place + 8;
+        for address in &section.addresses {
+            bytes(out, &section.bytes[done..address.place]);
+            done = address.place;
+            // A variable in constant memory has a generic address, as ptxas writes it.
+            let (kind, name) = match address.symbol {
+                Addressed::Kernel(id) => ("R_CUDA_64", module.functions[id.index()].name.as_str()),
+                Addressed::Variable(id) => match layout.global(id) {
+                    Some(name) => ("R_CUDA_64", name),
+                    None => ("R_CUDA_G64", module.variables[id.index()].name.as_str()),
+                },
+            };
+            let _ = writeln!(out, "\t.reloc\t{kind}, \"{name}\" + {}", address.offset);
         }
         bytes(out, &section.bytes[done..]);
     }
@@ -220,8 +228,14 @@ impl Out {
     }
 }
 
-/// Writes one kernel's sections, and says what its instructions are for. Labels of all kernels are numbered on from `labels`.
-pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &mut Out) -> Vec<Made> {
+/// Writes one kernel's sections, and says what its instructions are for, and how many there are in front of each line of its code. Labels
+/// of all kernels are numbered on from `labels`.
+pub(crate) fn kernel(
+    kernel: &Kernel<'_>,
+    level: Level,
+    labels: &mut u32,
+    out: &mut Out,
+) -> (Vec<Made>, Vec<u32>) {
     let name = &kernel.declaration.name;
     let mut arguments = String::new();
     for parameter in &kernel.layout.parameters {
@@ -245,9 +259,11 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &
     // A text shows at the operands which are kept; the assembler takes it from the control code.
     let shown = if out.text.is_some() { u8::MAX } else { 0 };
     let mut made = Vec::new();
+    let mut starts = Vec::with_capacity(issues.len() + 1);
     let mut frames = kernel.frames.iter();
     let mut frame = frames.next().copied().unwrap_or(0);
     for (at, (line, issue)) in kernel.code.lines.iter().zip(&issues).enumerate() {
+        starts.push(made.len() as u32);
         if kernel.code.is_routine(line) {
             frame = frames.next().copied().unwrap_or(0);
         }
@@ -272,12 +288,13 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &
             made.push(Made {
                 text: if out.text.is_some() { format!("{control} {text} ;") } else { String::new() },
                 origin: one.origin,
-                spills: one.spills,
+                spills: one.spills.is_some(),
                 registers: in_use.as_ref().map_or(0, |in_use| in_use[at]),
             });
             out.instruction(control, text);
         }
     }
+    starts.push(made.len() as u32);
     *labels += 1;
     let end = *labels;
     out.label(format!(".L_x_{end}"));
@@ -289,7 +306,7 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, level: Level, labels: &mut u32, out: &
             "\t.section\t\".nv.shared.{name}\",\"awI\",@nobits\n\t.align\t16\n\t.zero\t{bytes}\n"
         ));
     }
-    made
+    (made, starts)
 }
 
 /// What the kernel says about its launches.

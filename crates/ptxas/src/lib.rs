@@ -25,12 +25,14 @@ mod select;
 mod spill;
 pub mod tuning;
 mod unroll;
+mod variables;
 mod verify;
 
 use allocate::Shortage;
 use bodies::Bodies;
 pub use debug_info::Origin;
-use debug_info::machine_code::{self, LineSection, MachineCode};
+use debug_info::machine_code::variables::Variables;
+use debug_info::machine_code::{self, MachineCode, Section};
 use ptx::diagnostic::Diagnostic;
 use ptx::module::{Checked, FuncId, FunctionKind, Linkage, Module};
 use ptx::types::StateSpace;
@@ -66,6 +68,8 @@ pub struct Usage {
     pub shared: u64,
     /// Its instructions, but for the branch behind their end.
     pub instructions: Vec<Made>,
+    /// Where its variables are, if that was wanted.
+    pub variables: Option<Variables>,
 }
 
 /// A machine instruction, and what it is for.
@@ -90,6 +94,8 @@ pub struct Options {
     pub max_registers: Option<u32>,
     /// The cubin says of which line its code is.
     pub lines: bool,
+    /// With lines, the cubin also says where variables are.
+    pub variables: bool,
     /// The cubin is one that a linker takes, if nothing in the module keeps it from that.
     pub relocatable: bool,
     /// The code is wanted as text, too.
@@ -154,15 +160,16 @@ pub fn compile_entries(
     let mut usages = Vec::new();
     // In front of the notes, which are the first kernel's, nvlink and cuobjdump take no variables, and cuobjdump no lines.
     for kernel in &kernels {
-        let instructions = emit::kernel(kernel, options.level, &mut labels, &mut out);
-        usages.push(usage(kernel, instructions));
+        let (instructions, starts) = emit::kernel(kernel, options.level, &mut labels, &mut out);
+        let variables = variables::of(module, kernel, options.level, &starts);
+        usages.push(usage(kernel, instructions, variables));
     }
     let mut more = String::new();
     if let Some(first) = kernels.first() {
         emit::variables(module, &first.layout, options.relocatable, &mut more);
     }
-    if options.lines {
-        emit::lines(module, &line_sections(module, &usages), &mut more);
+    if let Some(first) = kernels.first().filter(|_| options.lines) {
+        emit::debug(module, &first.layout, &debug_sections(module, &usages), &mut more);
     }
     out.directives(&more);
     let emit::Out { program, text } = out;
@@ -199,20 +206,21 @@ fn not_relocatable(module: &Module) -> Vec<Diagnostic> {
     functions.chain(placed).collect()
 }
 
-/// What the cubin says of lines.
-fn line_sections(module: &Module, kernels: &[Usage]) -> Vec<LineSection> {
+/// What the cubin says of lines and variables.
+fn debug_sections(module: &Module, kernels: &[Usage]) -> Vec<Section> {
     let origins: Vec<Vec<Option<Origin>>> =
         kernels.iter().map(|kernel| kernel.instructions.iter().map(|made| made.origin).collect()).collect();
     let code = kernels.iter().zip(&origins).map(|(kernel, origins)| MachineCode {
         kernel: kernel.id,
         origins,
         bytes: emit::code_bytes(origins.len()),
+        variables: kernel.variables.as_ref(),
     });
     machine_code::sections(module, &code.collect::<Vec<_>>())
 }
 
 /// What is known of a kernel that has become instructions.
-fn usage(kernel: &emit::Kernel<'_>, instructions: Vec<Made>) -> Usage {
+fn usage(kernel: &emit::Kernel<'_>, instructions: Vec<Made>, variables: Option<Variables>) -> Usage {
     let operands = kernel.code.lines.iter().flat_map(|line| match line {
         code::Line::Instruction(one) => one.operands.as_slice(),
         code::Line::Label(_) => &[],
@@ -233,6 +241,7 @@ fn usage(kernel: &emit::Kernel<'_>, instructions: Vec<Made>) -> Usage {
         spilled: kernel.spilled,
         shared: kernel.layout.shared_bytes,
         instructions,
+        variables,
     }
 }
 
@@ -251,7 +260,9 @@ fn kernel<'a>(
         let what = "has clusters for blocks, which is not compiled to a cubin yet";
         return Err(refuse(codes::DECLARATION, what));
     }
-    let tuning = options.tuning;
+    // Who looks for variables wants one place for each instruction.
+    let rounds = if options.variables { 1 } else { options.tuning.rounds };
+    let tuning = Tuning { rounds, ..options.tuning };
     let limit = registers::limit(&declaration.bounds, options.max_registers, tuning.registers);
     let layout = layout::Layout::new(module, id)?;
     let waits = match options.level {
@@ -269,10 +280,11 @@ fn kernel<'a>(
             continue;
         }
         let rounds = if unrolls { tuning.rounds } else { 1 };
-        let choices = select::Choices { spread, rounds, waits: &waits };
+        let choices = select::Choices { spread, rounds, waits: &waits, notes: options.variables };
         let mut selected = select::select(bodies, &layout, id, choices)?;
         has_unrolled = selected.has_unrolled;
         if options.level == Level::Overlapped {
+            selected.code.note_reference();
             // What calls functions of the driver is only tidied: it names registers of the hardware.
             match sharing && selected.code.externs().next().is_none() {
                 true => optimise::optimise(&mut selected.code, waits.any(), &tuning),

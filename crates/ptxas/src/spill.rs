@@ -189,6 +189,9 @@ pub(crate) fn spill(
     let mut steady = steady(code);
     steady.retain(|reg, _| victims.contains(reg));
     let slots = slots(code, victims.iter().copied().filter(|reg| !steady.contains_key(reg)), frames);
+    if let Some(notes) = &mut code.notes {
+        notes.slots.extend(slots.iter().map(|(&reg, &at)| (reg, at)));
+    }
     let lines = std::mem::take(&mut code.lines);
     let mut spill = Spill {
         code,
@@ -344,7 +347,8 @@ impl Spill<'_> {
                     operands: vec![Operand::row(to, first, count), from],
                     written: 1,
                     origin,
-                    spills: true,
+                    spills: Some((reg, part + first, count)),
+                    mark: 0,
                 };
                 self.lines.push(Line::Instruction(line));
             }
@@ -364,7 +368,8 @@ impl Spill<'_> {
                 operands: vec![to, Operand::row(from, first, count)],
                 written: 0,
                 origin,
-                spills: true,
+                spills: Some((reg, part + first, count)),
+                mark: 0,
             };
             self.lines.push(Line::Instruction(line));
         }

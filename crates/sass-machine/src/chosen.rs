@@ -165,6 +165,43 @@ impl Resident {
         self.cta.warps.get_mut(warp)?.next()
     }
 
+    /// The lanes of a warp that stand where [`next`](Self::next) says, whether the instruction's guard holds for them or not.
+    #[must_use]
+    pub fn standing(&self, warp: usize) -> u32 {
+        self.cta.warps.get(warp).map_or(0, |warp| warp.running())
+    }
+
+    /// A register of a lane.
+    #[must_use]
+    pub fn register(&self, warp: usize, lane: usize, number: u8) -> u32 {
+        self.cta.warps[warp].registers().plane(number)[lane]
+    }
+
+    /// A uniform register.
+    #[must_use]
+    pub fn uniform(&self, warp: usize, number: u8) -> u32 {
+        self.cta.warps[warp].registers().uniform(number)
+    }
+
+    /// A predicate of a lane.
+    #[must_use]
+    pub fn predicate(&self, warp: usize, lane: usize, number: u8) -> bool {
+        self.cta.warps[warp].registers().predicate(number) >> lane & 1 == 1
+    }
+
+    /// Bytes of a lane's local memory; zero where nothing was written.
+    #[must_use]
+    pub fn local(&self, warp: usize, lane: usize, address: u64, bytes: usize) -> Vec<u8> {
+        let local = self.cta.warps[warp].local();
+        (address..).take(bytes).map(|at| local.byte(lane, at)).collect()
+    }
+
+    /// Shared memory of the CTA, with what the system keeps; none where CTAs of a cluster have it in common.
+    #[must_use]
+    pub fn shared(&self) -> &[u8] {
+        &self.cta.shared
+    }
+
     /// Whether a warp has exited.
     #[must_use]
     pub fn has_exited(&self, warp: usize) -> bool {

@@ -33,7 +33,7 @@ struct Barrier {
 /// A CTA that runs.
 pub(crate) struct Cta {
     pub(crate) block: [u32; 3],
-    shared: Vec<u8>,
+    pub(crate) shared: Vec<u8>,
     /// Its place in its cluster, where its shared memory is then.
     member: Option<Member>,
     scratch: Box<Scratch>,

@@ -126,6 +126,12 @@ impl Local {
         Self(vec![Vec::new(); LANES])
     }
 
+    /// A byte of a lane's; zero where nothing was written.
+    pub(crate) fn byte(&self, lane: usize, address: u64) -> u8 {
+        let from_end = LOCAL.checked_sub(address + 1);
+        from_end.and_then(|at| self.0[lane].get(at as usize)).copied().unwrap_or(0)
+    }
+
     /// Reads bytes in a row that several lanes have asked for; `false` if some are not there, or not in one memory that lanes share.
     pub(crate) fn load_row(&self, reach: &Reach<'_>, space: Space, address: u64, into: &mut [u8]) -> bool {
         match shared_spot(space, address, into.len(), reach.member) {

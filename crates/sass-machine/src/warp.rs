@@ -256,6 +256,19 @@ impl Warp {
         (self.running != 0 || self.select()).then_some(self.place)
     }
 
+    /// The lanes that stand there.
+    pub(crate) fn running(&self) -> u32 {
+        self.running
+    }
+
+    pub(crate) fn registers(&self) -> &Registers {
+        &self.registers
+    }
+
+    pub(crate) fn local(&self) -> &Local {
+        &self.local
+    }
+
     /// The lanes that would carry it out, and the memory that they would touch, if it is an access.
     pub(crate) fn touches(&self, around: &Around<'_>, global: &dyn Buffers, touched: &mut Touched) -> u32 {
         touched.lanes = 0;

@@ -66,7 +66,7 @@ fn ir(module: &Module, compiled: &Compiled) -> Column {
             rows.push(text(format!("block{index}:")));
             for at in block.first..block.end {
                 let Some(Ok(typed)) = function.instructions.get(at as usize) else { continue };
-                let origin = ptxas::Origin { function: function.id, instruction: at };
+                let origin = ptxas::Origin { function: function.id, instruction: at, call: 0 };
                 rows.push(Row {
                     text: format!("    {}", notation.line(typed)),
                     groups: origin.line(module).map(group).into_iter().collect(),

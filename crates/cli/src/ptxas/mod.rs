@@ -31,6 +31,7 @@ use ptx::diagnostic::{Diagnostic, Severity};
 use ptx::module::{Checked, Module};
 use ptx::source::Source;
 use ptx::types::{Arch, ArchVariant};
+use ptxas::Level;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,10 +60,11 @@ instead; its other options are accepted and have no effect.
   -c, --compile-only            make what a linker takes
       --sass                    make machine code for a real sm_90; PTX that is not compiled yet is refused by name
   -O, --opt-level N             of machine code: at 0 each instruction waits for the one before it, at 1 to 3 for what it
-                                needs [default: 3]
+                                needs [default: 3; 0 with -g]
   -lineinfo, --generate-line-info
-                                of machine code: write which line of the PTX and of the source each instruction is for;
-                                so does -g, which describes no variables
+                                of machine code: write which line of the PTX and of the source each instruction is for
+  -g, --device-debug            of machine code: write that, and where variables are, for debuggers; at -O0 unless -O says
+                                otherwise
       --explain OUT.html        of machine code: write a page with PTX, IR and machine code side by side
       --verify                  of machine code: run each kernel and its PTX on random inputs, and compare memory
       --tuning NAME=N,...       of machine code: numbers in place of what is guessed, rounds, warps, ahead, more, guarded,
@@ -216,12 +218,15 @@ fn machine_code(modules: &[Checked<Module>], target: Arch, options: &Options) ->
     if target.sm != 90 {
         return Err(Fatal::new("--sass makes code for sm_90 alone"));
     }
-    let level = if options.serial { ptxas::Level::Serial } else { ptxas::Level::Overlapped };
+    // Who debugs code wants what the source says, one after the other.
+    let usual = if options.variables { Level::Serial } else { Level::Overlapped };
+    let level = options.level.unwrap_or(usual);
     let how = ptxas::Options {
         level,
         max_registers: options.max_registers,
         relocatable: options.relocatable,
         lines: options.lines,
+        variables: options.variables,
         text: options.explain.is_some(),
         tuning: options.tuning,
     };

@@ -4,7 +4,7 @@
 use super::Fatal;
 use ptx::isa::TARGETS;
 use ptx::types::Arch;
-use ptxas::Tuning;
+use ptxas::{Level, Tuning};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -35,12 +35,14 @@ pub(super) struct Options {
     pub(super) verbose: bool,
     /// Machine code for a real device in the place of PTX for the virtual one.
     pub(super) sass: bool,
-    /// `-O0`: machine code in which nothing overlaps.
-    pub(super) serial: bool,
+    /// How much is done for speed, if that is said.
+    pub(super) level: Option<Level>,
     /// The most registers of kernels that say nothing of it.
     pub(super) max_registers: Option<u32>,
     /// Machine code says of which lines it is.
     pub(super) lines: bool,
+    /// It also says where variables are.
+    pub(super) variables: bool,
     /// What is guessed of machine code.
     pub(super) tuning: Tuning,
     /// A page that shows what machine code was made of.
@@ -101,9 +103,10 @@ impl Options {
                 "optf" | "options-file" => self.file(value.into(), nested)?,
                 "c" | "compile-only" | "ewp" | "extensible-whole-program" => self.relocatable = true,
                 "sass" => self.sass = true,
-                "O" | "opt-level" => self.serial = value == "0",
-                "O0" | "O1" | "O2" | "O3" => self.serial = name == "O0",
-                "lineinfo" | "generate-line-info" | "g" | "device-debug" => self.lines = true,
+                "O" | "opt-level" => self.level = Some(level(value == "0")),
+                "O0" | "O1" | "O2" | "O3" => self.level = Some(level(name == "O0")),
+                "lineinfo" | "generate-line-info" => self.lines = true,
+                "g" | "device-debug" => (self.lines, self.variables) = (true, true),
                 "explain" => self.explain = Some(value.into()),
                 "tuning" => self.tuning = tuning(&value.to_string_lossy())?,
                 "verify" => self.verify = true,
@@ -128,6 +131,11 @@ impl Options {
         let words = shlex::split(&text).ok_or_else(|| failed("has a quote that does not end"))?;
         self.read(&words.into_iter().map(OsString::from).collect::<Vec<_>>(), nested + 1)
     }
+}
+
+/// `-O0`, in which nothing overlaps, or another level.
+fn level(is_serial: bool) -> Level {
+    if is_serial { Level::Serial } else { Level::Overlapped }
 }
 
 /// The numbers in `--tuning rounds=8,warps=1`.
@@ -177,6 +185,7 @@ mod tests {
     fn the_words_of_compilers() {
         let verbose = Options { verbose: true, ..plain() };
         let lines = Options { lines: true, ..verbose.clone() };
+        let debugged = Options { lines: true, variables: true, ..plain() };
         let limited = Options { max_registers: Some(32), ..plain() };
         let relocatable = Options { relocatable: true, ..plain() };
         for (line, expected) in [
@@ -184,23 +193,20 @@ mod tests {
             ("-lineinfo -v --gpu-name=sm_90a a.ptx -o b.o", lines.clone()),
             (
                 "-lineinfo -v --opt-level 0 --regAllocOptLevel=2 --gpu-name=sm_90a a.ptx -o b.o",
-                Options { serial: true, ..lines.clone() },
+                Options { level: Some(Level::Serial), ..lines.clone() },
             ),
-            ("-v --fmad=false -g --gpu-name=sm_90a a.ptx -o b.o", lines),
+            ("-v --fmad=false -g --gpu-name=sm_90a a.ptx -o b.o", Options { variables: true, ..lines }),
             // XLA.
             ("-v a.ptx -o b.o -arch=sm_90a --warn-on-spills", verbose.clone()),
             (
                 "a.ptx -o b.o -arch=sm_90a -O0 --device-debug --generate-line-info",
-                Options { serial: true, lines: true, ..plain() },
+                Options { level: Some(Level::Serial), ..debugged.clone() },
             ),
             // nvcc 13: whole programs, parts of programs, for debuggers, with limits.
             ("-arch=sm_90a -m64 a.ptx -o b.o", plain()),
             ("-arch=sm_90a -m64 --compile-only a.ptx -o b.o", relocatable.clone()),
             ("-arch=sm_90a -m64 -ewp a.ptx -o b.o", relocatable),
-            (
-                "-arch=sm_90a -m64 -g --dont-merge-basicblocks --return-at-end a.ptx -o b.o",
-                Options { lines: true, ..plain() },
-            ),
+            ("-arch=sm_90a -m64 -g --dont-merge-basicblocks --return-at-end a.ptx -o b.o", debugged),
             (
                 "-arch=sm_90a -m64 -maxrregcount=32 -split-compile=0 --def-load-cache=cg a.ptx -o b.o",
                 limited.clone(),
@@ -210,7 +216,10 @@ mod tests {
                 limited,
             ),
             // PyCUDA and CuPy hand options to nvcc, which passes these on (-Xptxas).
-            ("-arch=sm_90a -m64 -v -O3 -warn-lmem-usage a.ptx -o b.o", verbose),
+            (
+                "-arch=sm_90a -m64 -v -O3 -warn-lmem-usage a.ptx -o b.o",
+                Options { level: Some(Level::Overlapped), ..verbose },
+            ),
         ] {
             assert_eq!(parse(line), Ok(expected), "{line}");
         }
@@ -228,10 +237,14 @@ mod tests {
 
     #[test]
     fn levels_are_joined_or_apart() {
-        for (text, serial) in
-            [("a.ptx -O0", true), ("-O 0 a.ptx", true), ("--opt-level=0 a.ptx", true), ("-O3 a.ptx", false)]
-        {
-            assert_eq!(parse(text).map(|options| options.serial).ok(), Some(serial), "{text}");
+        for (text, level) in [
+            ("a.ptx -O0", Some(Level::Serial)),
+            ("-O 0 a.ptx", Some(Level::Serial)),
+            ("--opt-level=0 a.ptx", Some(Level::Serial)),
+            ("-O3 a.ptx", Some(Level::Overlapped)),
+            ("-g a.ptx", None),
+        ] {
+            assert_eq!(parse(text).map(|options| options.level).ok(), Some(level), "{text}");
         }
     }
 

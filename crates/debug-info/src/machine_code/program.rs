@@ -1,6 +1,6 @@
 //! A line program of DWARF 2 as it is written: with ptxas' numbers in its head, so that most rows are one byte.
 
-use super::{INLINED_CALL, LineSection};
+use super::{INLINED_CALL, Section, Symbol};
 use gimli::constants as dw;
 use gimli::leb128::write::Leb128;
 use ptx::module::FuncId;
@@ -36,14 +36,13 @@ pub(super) struct Row {
 
 /// A line program.
 pub(super) struct Program {
-    bytes: Vec<u8>,
-    addresses: Vec<(usize, FuncId)>,
+    section: Section,
     first: bool,
 }
 
 impl Program {
-    /// One without rows, about files.
-    pub(super) fn new(paths: &[String]) -> Self {
+    /// One without rows, about files. If its rows name callers, the head says where the names of functions begin in `.debug_str`.
+    pub(super) fn new(paths: &[String], has_callers: bool) -> Self {
         let mut bytes = vec![0; 4];
         bytes.extend([2, 0]);
         bytes.extend([0; 4]);
@@ -77,11 +76,13 @@ impl Program {
         folders.iter().for_each(|folder| string(folder, &mut bytes));
         bytes.push(0);
         bytes.extend(files);
-        // nvdisasm wants a file without a name, folder, time and length at the end, if there are any; readers of DWARF stop at its first byte.
-        bytes.extend(vec![0; if paths.is_empty() { 1 } else { 5 }]);
+        bytes.push(0);
+        if has_callers {
+            bytes.extend([0; 4]);
+        }
         let head = (bytes.len() - HEAD_LENGTH - 4) as u32;
         bytes[HEAD_LENGTH..HEAD_LENGTH + 4].copy_from_slice(&head.to_le_bytes());
-        Self { bytes, addresses: Vec::new(), first: true }
+        Self { section: Section { bytes, ..Section::default() }, first: true }
     }
 
     /// Whether it has no rows.
@@ -92,8 +93,8 @@ impl Program {
     /// The rows of a kernel that has so many bytes; addresses ascend.
     pub(super) fn sequence(&mut self, kernel: FuncId, rows: &[Row], bytes: u64) {
         self.first = false;
-        self.extended(dw::DW_LNE_set_address.0, &[0; 8]);
-        self.addresses.push((self.bytes.len() - 8, kernel));
+        self.begin_extended(dw::DW_LNE_set_address.0, 8);
+        self.section.address(Symbol::Kernel(kernel), 0);
         let mut now = Row { address: 0, file: 1, line: 1, caller: None };
         for (index, row) in rows.iter().enumerate() {
             if index == 0 || row.file != now.file {
@@ -116,10 +117,11 @@ impl Program {
     }
 
     /// The section.
-    pub(super) fn finish(mut self, name: &'static str) -> LineSection {
-        let length = (self.bytes.len() - 4) as u32;
-        self.bytes[LENGTH..LENGTH + 4].copy_from_slice(&length.to_le_bytes());
-        LineSection { name, bytes: self.bytes, addresses: self.addresses }
+    pub(super) fn finish(mut self, name: &'static str) -> Section {
+        let bytes = &mut self.section.bytes;
+        let length = (bytes.len() - 4) as u32;
+        bytes[LENGTH..LENGTH + 4].copy_from_slice(&length.to_le_bytes());
+        Section { name, ..self.section }
     }
 
     fn row(&mut self, lines: i64, bytes: u64) {
@@ -128,26 +130,30 @@ impl Program {
             u8::try_from((lines - LINE_BASE) as u64 + by_address + u64::from(OPCODE_BASE)).ok()
         });
         if let Some(opcode) = special.flatten().filter(|_| bytes > 0) {
-            self.bytes.push(opcode);
+            self.section.bytes.push(opcode);
             return;
         }
         self.opcode(dw::DW_LNS_advance_line, Leb128::signed(lines));
         if bytes > 0 {
             self.opcode(dw::DW_LNS_advance_pc, Leb128::unsigned(bytes));
         }
-        self.bytes.push(dw::DW_LNS_copy.0);
+        self.section.bytes.push(dw::DW_LNS_copy.0);
     }
 
     fn opcode(&mut self, opcode: gimli::DwLns, operand: Leb128) {
-        self.bytes.push(opcode.0);
-        self.bytes.extend(operand.bytes());
+        self.section.bytes.push(opcode.0);
+        self.section.bytes.extend(operand.bytes());
     }
 
     fn extended(&mut self, opcode: u8, operands: &[u8]) {
-        self.bytes.push(0);
-        self.bytes.extend(Leb128::unsigned(operands.len() as u64 + 1).bytes());
-        self.bytes.push(opcode);
-        self.bytes.extend(operands);
+        self.begin_extended(opcode, operands.len());
+        self.section.bytes.extend(operands);
+    }
+
+    fn begin_extended(&mut self, opcode: u8, bytes: usize) {
+        self.section.bytes.push(0);
+        self.section.bytes.extend(Leb128::unsigned(bytes as u64 + 1).bytes());
+        self.section.bytes.push(opcode);
     }
 }
 

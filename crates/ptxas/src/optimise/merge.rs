@@ -241,6 +241,7 @@ impl Groups {
                 gone.push(at);
             }
         }
+        code.note_merged(&gone);
         remove(code, &gone);
     }
 }

@@ -31,6 +31,7 @@ pub(crate) use waits::{Waits, waits};
 pub(crate) fn tidy(code: &mut Code) {
     let flow = Flow::new(code);
     values::number(code, &flow, Stage::Within);
+    code.note_order();
 }
 
 /// Takes out what sets the stack pointer, of a kernel without local memory: nobody asks for it.
@@ -67,6 +68,7 @@ pub(crate) fn optimise(code: &mut Code, waits: bool, tuning: &Tuning) {
     again::compare_again(code);
     uniform::choose(code);
     balance::balance(code);
+    code.note_order();
     order::order(code, tuning);
 }
 

@@ -133,6 +133,8 @@ fn skips(code: &mut Code, most: usize) -> bool {
             // What nobody else reads may be computed for nothing, if nothing is loaded for it.
             let loads = one.operands.iter().any(|it| matches!(it, Operand::Address { .. }));
             if own && !loads && is_pure(one) {
+                // Nor is it what a register of PTX has, for who looks for that.
+                one.mark = 0;
                 continue;
             }
             match one.guard {

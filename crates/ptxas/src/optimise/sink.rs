@@ -49,6 +49,7 @@ pub(crate) fn sink(code: &mut Code) {
     }
     let mut lines = Vec::with_capacity(code.lines.len());
     let gone: HashSet<usize> = moved.values().flatten().copied().collect();
+    code.note_moved(&gone);
     for (at, line) in code.lines.iter().enumerate() {
         let mut before = moved.get(&at).cloned().unwrap_or_default();
         before.sort_unstable();

@@ -179,7 +179,9 @@ impl Select<'_> {
                 }
             });
         }
+        let site = (self.at.call, self.at.index);
         let outer = std::mem::replace(&mut self.at, inner);
+        self.begin_call(function, Some(site));
         self.inlined.push(function);
         for ((_, theirs), value) in given[..taken].iter().zip(values) {
             self.set(Def(Some(*theirs)), value);

@@ -42,11 +42,12 @@ mod warp;
 mod wmma;
 
 use crate::bodies::Bodies;
-use crate::code::{Class, Code, Label, Operand, Reg};
+use crate::code::{Class, Code, Label, Notes, Operand, Reg};
 use crate::layout::Layout;
 use crate::optimise::Waits;
 use crate::unroll::{self, Unrolled};
 use debug_info::Origin;
+use debug_info::machine_code::variables::Call;
 pub(crate) use externs::ON_STACK;
 use ir::operand::{Def, Predicate, Value};
 use ir::{Instruction, Op};
@@ -126,6 +127,8 @@ struct Function<'a> {
     index: u32,
     /// Which values lanes have alike, once somebody has asked.
     shapes: Option<Rc<ir::Shapes>>,
+    /// The number of its call, where such are noted.
+    call: u32,
 }
 
 impl<'a> Function<'a> {
@@ -140,6 +143,7 @@ impl<'a> Function<'a> {
             unrolled: HashMap::default(),
             index: 0,
             shapes: None,
+            call: 0,
         }
     }
 }
@@ -166,6 +170,8 @@ pub(crate) struct Choices<'a> {
     pub(crate) rounds: u32,
     /// The loops in which others get their turn.
     pub(crate) waits: &'a Waits,
+    /// It is noted where what PTX has is put.
+    pub(crate) notes: bool,
 }
 
 /// Selects a kernel.
@@ -173,13 +179,14 @@ pub(crate) fn select<'a>(
     bodies: &'a Bodies<'a>,
     layout: &'a Layout,
     id: FuncId,
-    Choices { spread, rounds, waits }: Choices<'a>,
+    Choices { spread, rounds, waits, notes }: Choices<'a>,
 ) -> Result<Selected, Vec<Diagnostic>> {
     let Some(function) = bodies.of(id) else {
         return Err(vec![]);
     };
     let at = Function::new(function, HashMap::default(), None);
-    let (code, refused) = (Code::default(), Vec::new());
+    let (mut code, refused) = (Code::default(), Vec::new());
+    code.notes = notes.then(Notes::default);
     let mut select = Select {
         module: bodies.module,
         bodies,
@@ -201,6 +208,7 @@ pub(crate) fn select<'a>(
         at,
         inlined: vec![id],
     };
+    select.begin_call(id, None);
     select.prologue();
     select.body();
     select.code.end_function();
@@ -277,12 +285,30 @@ impl<'a> Select<'a> {
         }
         self.leave(None);
         self.code.is_for(around);
+        if let Some(notes) = &mut self.code.notes {
+            let call = self.at.call;
+            notes.registers.extend(self.at.registers.iter().map(|(&id, &reg)| (call, id, reg)));
+            notes.locals.extend(self.at.locals.iter().map(|(&id, &at)| (call, id, at)));
+        }
+    }
+
+    /// A function begins: the kernel, one that is inlined at an instruction of another call, or one that is called for real.
+    fn begin_call(&mut self, function: FuncId, site: Option<(u32, u32)>) {
+        if let Some(notes) = &mut self.code.notes {
+            self.at.call = notes.calls.len() as u32;
+            notes.calls.push(Call { function, site });
+        }
+    }
+
+    /// An instruction of the current function.
+    fn origin(&self, instruction: u32) -> Origin {
+        Origin { function: self.at.function.id, instruction, call: self.at.call }
     }
 
     /// An instruction of the current function.
     fn instruction_at(&mut self, index: u32) {
         let function = Rc::clone(&self.at.function);
-        self.code.is_for(Some(Origin { function: function.id, instruction: index }));
+        self.code.is_for(Some(self.origin(index)));
         self.at.index = index;
         let opcode = self.module.opcode(&function.body.instructions[index as usize]);
         self.apart = opcode.data().mnemonic == Mnemonic::Barrier;

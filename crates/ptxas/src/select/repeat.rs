@@ -6,7 +6,6 @@
 use super::{Done, Refusal, Select};
 use crate::code::{Label, Operand, Reg};
 use crate::unroll::{Bound, Counter, Rounds, Unrolled};
-use debug_info::Origin;
 use ir::instruction::SetIntCmp;
 use ir::operand::{Predicate, Value};
 use ptx::module::LabelId;
@@ -69,7 +68,7 @@ impl Select<'_> {
 
     fn is_for_branch(&mut self, of: &Unrolled) {
         self.guard = None;
-        self.code.is_for(Some(Origin { function: self.at.function.id, instruction: of.tail }));
+        self.code.is_for(Some(self.origin(of.tail)));
     }
 
     fn again(&mut self, of: &Unrolled) -> Result<(Reg, bool), Refusal> {
@@ -96,7 +95,6 @@ impl Select<'_> {
             .iter()
             .map(|(&at, counter)| (at, self.start(counter, counter.start.filter(|_| are_first))))
             .collect();
-        let function = std::rc::Rc::clone(&self.at.function);
         let inside: Vec<_> = self.labels_between(of.first + 1, of.tail).collect();
         let was_apart = self.code.writes_apart(count > 1);
         for round in 1..=count {
@@ -111,7 +109,7 @@ impl Select<'_> {
                 match of.counters.get(&at).zip(starts.get(&at)) {
                     Some((counter, start)) => {
                         self.guard = None;
-                        self.code.is_for(Some(Origin { function: function.id, instruction: at }));
+                        self.code.is_for(Some(self.origin(at)));
                         self.count(counter, *start, round);
                     }
                     None => self.instruction_at(at),

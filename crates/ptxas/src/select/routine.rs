@@ -17,7 +17,6 @@
 use super::{Done, Function, Refusal, Select};
 use crate::bodies::Bodies;
 use crate::code::{Label, Operand, Reg};
-use debug_info::Origin;
 use ir::Op;
 use ir::instruction as i;
 use ir::operand::{Argument, Def, Value};
@@ -268,11 +267,12 @@ impl<'a> Select<'a> {
         let sizes: Vec<u64> = declaration.params.iter().chain(&declaration.returns).map(bytes).collect();
         let (taken, given) = sizes.split_at(declaration.params.len());
         self.at = Function::new(callee, HashMap::default(), Some(end));
+        self.begin_call(id, None);
         self.inlined.truncate(1);
         self.inlined.push(id);
         // What stands around the body is for its first instruction and its last.
         let last = self.at.function.instructions.len().saturating_sub(1) as u32;
-        let [first, last] = [0, last].map(|instruction| Some(Origin { function: id, instruction }));
+        let [first, last] = [0, last].map(|instruction| Some(self.origin(instruction)));
         self.code.is_for(first);
         let pointer = Operand::Text("R1".into());
         let move_by = |select: &mut Self, by: &str| {
