@@ -47,8 +47,8 @@ lanewise! { choice:
     MinInt | MaxInt [commutes: true] => !choice.relu;
     MadInt [commutes: true] => !choice.hi;
     MulInt [commutes: true] => true;
-    AbsInt | NegInt | AddIntX2 | MinIntX2 | MaxIntX2 => true;
-    Mul24 | Mad24 | Sad | DivInt | RemInt | Dp4a | Dp2a => false;
+    AbsInt | NegInt | AddIntX2 | MinIntX2 | MaxIntX2 | Dp4a => true;
+    Mul24 | Mad24 | Sad | DivInt | RemInt | Dp2a => false;
 
     And | Or | Xor [commutes: true] => true;
     Not | Shl | Shr | Shf | Popc | Clz | Bfe | Bfi => true;
