@@ -52,15 +52,23 @@ fn joined(high: u32, low: u32) -> u64 {
     (u64::from(high) << 32) | u64::from(low)
 }
 
-/// `shf.l`: the upper word of `b:a` shifted left.
+/// `shf.l`: the upper word of `b:a` shifted left. Below 32, words suffice, of which vectors hold twice as many.
 #[inline(always)]
 pub fn shf_l<M: Excess>(a: u32, b: u32, amount: u32) -> u32 {
+    if M::WRAP {
+        let amount = funnel_amount::<M>(amount);
+        return (b << amount) | ((a >> 1) >> (31 - amount));
+    }
     ((joined(b, a) << funnel_amount::<M>(amount)) >> 32) as u32
 }
 
-/// `shf.r`: the lower word of `b:a` shifted right.
+/// `shf.r`: the lower word of `b:a` shifted right. Below 32, words suffice.
 #[inline(always)]
 pub fn shf_r<M: Excess>(a: u32, b: u32, amount: u32) -> u32 {
+    if M::WRAP {
+        let amount = funnel_amount::<M>(amount);
+        return (a >> amount) | ((b << 1) << (31 - amount));
+    }
     (joined(b, a) >> funnel_amount::<M>(amount)) as u32
 }
 
@@ -240,4 +248,25 @@ pub fn bmsk<M: Excess>(position: u32, width: u32) -> u32 {
     let (position, width) =
         if M::WRAP { (position & 31, width & 31) } else { (position.min(32), width.min(32)) };
     (low_mask(width) << position) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_funnel_shift_of_words_is_that_of_both_joined() {
+        let words = [0, 1, 0x8000_0000, 0x7fff_ffff, 0xdead_beef, 0x0123_4567, u32::MAX];
+        for (a, b) in words.into_iter().flat_map(|a| words.map(|b| (a, b))) {
+            for amount in 0..64 {
+                let shift = amount & 31;
+                assert_eq!(shf_l::<Wrap>(a, b, amount), (joined(b, a) << shift >> 32) as u32);
+                assert_eq!(shf_r::<Wrap>(a, b, amount), (joined(b, a) >> shift) as u32);
+                if amount < 32 {
+                    assert_eq!(shf_l::<Wrap>(a, b, amount), shf_l::<Clamp>(a, b, amount));
+                    assert_eq!(shf_r::<Wrap>(a, b, amount), shf_r::<Clamp>(a, b, amount));
+                }
+            }
+        }
+    }
 }

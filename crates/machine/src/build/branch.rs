@@ -20,7 +20,7 @@ pub(super) fn branch(d: &mut Decoder<'_>, bra: &Bra, meet: Option<BlockId>) -> D
     match d.condition()? {
         None => d.code.push(Jump { target, run }, Meta::Plain),
         Some(condition) => {
-            d.code.push(Branch { condition, target, meet: None, run }, Meta::Plain);
+            d.code.push(Branch { condition, target, meet: None, run, around: false }, Meta::Plain);
             if let Some(meet) = meet {
                 d.code.patch_later(Patch::Meet(pc), meet);
             }

@@ -142,7 +142,7 @@ impl<'a> Code<'a> {
     pub(super) fn open_guard(&mut self, condition: Option<Condition>) -> Option<u32> {
         let condition = !condition?;
         let (at, run) = (self.pc(), self.take_run());
-        self.push(Branch { condition, target: Target(0), meet: None, run }, Meta::Part);
+        self.push(Branch { condition, target: Target(0), meet: None, run, around: false }, Meta::Part);
         Some(at)
     }
 
@@ -180,7 +180,11 @@ impl<'a> Code<'a> {
                 Patch::Entry(list, index) => self.image.targets_mut(list)[index] = target,
             }
         }
-        std::mem::take(&mut self.block_pcs)
+        let block_pcs = std::mem::take(&mut self.block_pcs);
+        if let Some(&first) = block_pcs.first() {
+            self.image.find_ways_around(first as usize);
+        }
+        block_pcs
     }
 
     /// The operation that returns from the function.

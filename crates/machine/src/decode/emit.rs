@@ -91,6 +91,12 @@ impl Decoder<'_> {
         for (source, (value, bits)) in sources.iter_mut().zip(values.iter().zip(F::VALUES)) {
             *source = self.read(value, bits)?;
         }
+        if let (true, [a, b, ..]) = (H::COMMUTES, &mut sources[..])
+            && a.is_scalar()
+            && !b.is_scalar()
+        {
+            std::mem::swap(a, b);
+        }
         self.emit_family(F::family::<H>(self.level), d, sources, F::VALUES)
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Which function an instruction is, [`ir::lanewise`] says, and by what it was chosen. A row says which of the functions of some
 //! instructions are hot: get loops for scalar operands and for each vector level. All others are cold: a single loop. Be
-//! sparing: each hot function is many loops.
+//! sparing: each hot function is many loops. Where the first two operands may change places, bit for bit, brackets say so: then no loop
+//! with the first one in the scalar file is needed.
 
 use super::decoder::{Decode, Decoded, Decoder};
 use super::families::{Families, Rule};
@@ -12,7 +13,7 @@ use numerics::rounding::Mode;
 use std::marker::PhantomData;
 
 macro_rules! lanewise {
-    ($choice:ident: $($($of:ident)|+ => $hot:expr;)+) => {$(
+    ($choice:ident: $($($of:ident)|+ $([commutes: $commutes:expr])? => $hot:expr;)+) => {$(
         const _: () = {
             struct Row;
             struct Of<F>(PhantomData<F>);
@@ -25,6 +26,11 @@ macro_rules! lanewise {
                     let $choice = F::CHOICE;
                     $hot
                 };
+                $(const COMMUTES: bool = {
+                    #[allow(unused_variables)] // Some instructions commute whatever they say.
+                    let $choice = F::CHOICE;
+                    $commutes
+                };)?
             }
             $(impl Decode for ir::instruction::$of {
                 fn decode(&self, d: &mut Decoder<'_>) -> Decoded {
@@ -36,17 +42,22 @@ macro_rules! lanewise {
 }
 
 lanewise! { choice:
-    AddInt | SubInt => !choice.sat;
-    MinInt | MaxInt => !choice.relu;
-    MadInt => !choice.hi;
-    MulInt | AbsInt | NegInt | AddIntX2 | MinIntX2 | MaxIntX2 => true;
-    Mul24 | Mad24 | Sad | DivInt | RemInt | Dp4a | Dp2a => false;
+    AddInt [commutes: true] => !choice.sat;
+    SubInt => !choice.sat;
+    MinInt | MaxInt [commutes: true] => !choice.relu;
+    MadInt [commutes: true] => !choice.hi;
+    MulInt [commutes: true] => true;
+    AbsInt | NegInt | AddIntX2 | MinIntX2 | MaxIntX2 | Dp4a => true;
+    Mul24 | Mad24 | Sad | DivInt | RemInt | Dp2a => false;
 
-    And | Or | Xor | Not | Shl | Shr | Shf | Popc | Clz | Bfe | Bfi => true;
+    And | Or | Xor [commutes: true] => true;
+    Not | Shl | Shr | Shf | Popc | Clz | Bfe | Bfi => true;
     Prmt => !choice.permute;
     Cnot | Bfind | Brev | Szext | Bmsk | Fns => false;
 
-    AddFloat | SubFloat | MulFloat | FmaFloat | MadFloat => choice.is_nearest() && !choice.sat;
+    // Of two NaN in `.f64` the first one decides.
+    AddFloat | MulFloat | FmaFloat | MadFloat [commutes: choice.operand == 32] => choice.is_nearest() && !choice.sat;
+    SubFloat => choice.is_nearest() && !choice.sat;
     DivFloat | Rcp | Sqrt => choice.is_nearest();
     MinFloat | MaxFloat => !choice.nan && !choice.xorsign;
     RcpApprox | RsqrtApprox => choice.operand == 32;

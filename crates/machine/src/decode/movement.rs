@@ -13,12 +13,13 @@ use crate::lanes::PlaneId;
 use crate::operation::Immediate;
 use crate::operation::kinds::{
     Allocate, AwaitGroups, ClusterLaunch, CommitGroup, CopyAsync, ExtractElement, Fence, InsertElement, Load,
-    LoadPair, LoadParameter, LoadVector, Look, MovePredicate, Nothing, Pause, RestoreStack, SaveStack, Store,
-    StorePair, StoreVector,
+    LoadPair, LoadParameter, LoadVector, Look, MovePredicate, Nothing, Pause, ReadSpecial, RestoreStack,
+    SaveStack, Store, StorePair, StoreVector,
 };
 use crate::ops::element;
 use crate::ops::memory::{self, Loads, Stores, Transfer, transfer};
 use crate::ops::shape::Hot;
+use crate::ops::special::reader;
 use ir::instruction::{CpAsyncCop, Ld, MovUnpack};
 use ir::lane_function;
 use ir::operand::{Address, Def, Predicate, Value};
@@ -45,7 +46,12 @@ decoders! { d, op:
             let (to, from) = (d.write_pair(op.d)?, d.read_pair(&op.a)?);
             to.into_iter().zip(from).try_for_each(|(to, from)| d.emit(resized(to, from)))
         }
-        bits => copy(d, op.d, op.a, bits),
+        bits => match (op.a, d.place_for_special(op.d, &op.a, bits)) {
+            (Value::Special { register, component }, Some(to)) => {
+                d.emit(reader(to).with(ReadSpecial { d: to, register, component }))
+            }
+            _ => copy(d, op.d, op.a, bits),
+        },
     };
     MovVector => match &*op.a {
         [whole] => spread(d, &op.d, *whole, op.ty.bits()),

@@ -340,6 +340,22 @@ impl Decoder<'_> {
         Ok(d)
     }
 
+    /// The place of a destination of `bits` that a value can be read into as it is, if that is a special register.
+    pub(crate) fn place_for_special(&self, to: Def, value: &Value, bits: u32) -> Option<Operand> {
+        let Value::Special { register, component: 0..=2 } = *value else { return None };
+        // Somebody has to hear of it.
+        if matches!(register, SpecialRegister::Clock | SpecialRegister::Clock64) {
+            return None;
+        }
+        match (self.home(to.0?), reading(register)) {
+            (Home::Plane(plane), Reading::Plane(_) | Reading::Common(_)) if plane.bits() == bits => {
+                Some(plane.into())
+            }
+            (Home::Scalar(scalar), Reading::Scalar(_)) => Some(scalar.into()),
+            _ => None,
+        }
+    }
+
     /// The address that lies `offset` bytes behind that of a variable.
     fn variable(&mut self, id: VarId, offset: u64) -> Result<SymbolValue, Missing> {
         let variable = &self.module.variables[id.index()];

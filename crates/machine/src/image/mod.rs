@@ -16,6 +16,7 @@ use crate::exec::Exec;
 use crate::fault::Access;
 use crate::lanes::{FileSizes, PlaneId, ScalarId};
 use crate::memory::{CODE_WINDOW, SpaceKind};
+use crate::operation::kinds::Branch;
 use crate::operation::{Address, Fields, List, Operation, Site, Target};
 use asynchronous::Completes;
 use builtin::{Builtin, RuntimeCall};
@@ -77,6 +78,36 @@ impl Op {
         &self.operation
     }
 
+    /// Whether it goes on at the next operation, or faults, and is for each lane alone: computes, or accesses memory in no
+    /// particular order.
+    fn only_works(&self) -> bool {
+        use Operation as O;
+        matches!(
+            self.operation,
+            O::Unary(_)
+                | O::Binary(_)
+                | O::Ternary(_)
+                | O::Quaternary(_)
+                | O::Quinary(_)
+                | O::Lop3(_)
+                | O::Compare(_)
+                | O::Nonzero(_)
+                | O::Select(_)
+                | O::Splat(_)
+                | O::AddOffset(_)
+                | O::CombinePredicates(_)
+                | O::MovePredicate(_)
+                | O::SetPredicate(_)
+                | O::PredicateFromScalar(_)
+                | O::LoadParameter(_)
+                | O::Load(_)
+                | O::LoadVector(_)
+                | O::Store(_)
+                | O::StoreVector(_)
+                | O::Account(_)
+        )
+    }
+
     /// Lets a jump or branch lead to a place.
     pub(crate) fn set_target(&mut self, to: Target) {
         match &mut self.operation {
@@ -92,6 +123,25 @@ impl Op {
             Operation::Branch(branch) => branch.meet = Some(at),
             Operation::BranchIndexed(branch) => branch.meet = Some(at),
             other => unreachable!("a reconvergence point of {other}"),
+        }
+    }
+}
+
+/// The most operations that a branch leads around without the run loop: lanes that wait do not wait long.
+const SHORT: usize = 64;
+
+impl Image {
+    /// Marks the branches, among the operations from a place on, that lead around what [`Op::only_works`].
+    pub(crate) fn find_ways_around(&mut self, first: usize) {
+        for pc in first..self.ops.len() {
+            let Operation::Branch(Branch { target, meet, .. }) = self.ops[pc].operation else { continue };
+            let between = pc + 1..target.0 as usize;
+            let around = meet == Some(target)
+                && (1..=SHORT).contains(&between.len())
+                && self.ops[between].iter().all(Op::only_works);
+            if let Operation::Branch(branch) = &mut self.ops[pc].operation {
+                branch.around = around;
+            }
         }
     }
 }

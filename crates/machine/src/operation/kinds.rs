@@ -340,7 +340,11 @@ operations! {
     /// `bra`.
     "jump" Jump { target: Target, run: Run }
     /// `bra` where a condition is met; lanes meet again where `meet` says.
-    "branch" Branch { condition: Condition, target: Target, meet: Option<Target>, run: Run }
+    "branch" Branch {
+        condition: Condition, target: Target, meet: Option<Target>, run: Run,
+        /// Whether it leads around a few operations that do nothing but compute and access memory.
+        around: bool,
+    }
     /// `brx.idx`: the targets are a list.
     "branch.indexed" BranchIndexed { index: PlaneId, targets: List, meet: Option<Target>, run: Run }
     /// Executes the next operation where a condition is met.

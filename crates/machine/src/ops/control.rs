@@ -6,7 +6,7 @@
 use crate::exec::{Exec, event};
 use crate::fault;
 use crate::image::Op;
-use crate::lanes::{EMPTY, MAX_WARPS};
+use crate::lanes::{EMPTY, MAX_WARPS, Mask};
 use crate::observe::Happening;
 use crate::operation::Target;
 use crate::operation::kinds::{
@@ -53,8 +53,31 @@ pub(crate) fn branch(x: &mut Exec<'_>, op: &Branch, pc: u32) -> u32 {
     if any == 0 {
         return pc + 1;
     }
+    if op.around && x.grid.observer.is_none() {
+        return around(x, op, pc, &taken);
+    }
     x.taken = taken;
     event::DIVERGE
+}
+
+/// The lanes that a branch has not `taken` execute what is between it and its target; the others wait there.
+fn around(x: &mut Exec<'_>, op: &Branch, pc: u32, taken: &Mask) -> u32 {
+    let outer = x.mask;
+    let mut inner = outer;
+    for (lanes, taken) in inner.iter_mut().zip(taken) {
+        *lanes &= !taken;
+    }
+    x.set_mask(inner);
+    let mut at = pc + 1;
+    let event = run_until(x, &x.grid.image.ops, &mut at, op.target.0);
+    x.set_mask(outer);
+    match event {
+        None => go(x, op.target.0),
+        Some(event) => {
+            x.trap_at.get_or_insert(at);
+            event
+        }
+    }
 }
 
 /// `brx.idx index, targets`.

@@ -287,6 +287,8 @@ pub(crate) struct Family<F> {
 pub(crate) trait Heat: 'static {
     /// Whether that is often.
     const HOT: bool;
+    /// Whether its first two operands may change places.
+    const COMMUTES: bool = false;
 }
 
 /// A family that occurs often: it gets the members that compilers' output needs, for every level.
@@ -330,7 +332,9 @@ pub(crate) fn ternary<F: Ternary, H: Heat>(level: Level) -> Family<TernaryFields
     if H::HOT {
         planes[0b000] = Some(select::<TernaryBody<F, V, V, V>>(level));
         planes[0b010] = Some(select::<TernaryBody<F, V, S, V>>(level));
+        planes[0b011] = Some(select::<TernaryBody<F, S, S, V>>(level));
         planes[0b100] = Some(select::<TernaryBody<F, V, V, S>>(level));
+        planes[0b110] = Some(select::<TernaryBody<F, V, S, S>>(level));
     } else {
         planes[0] = Some(plain::<TernaryBody<F, V, V, V>>());
     }
