@@ -1,7 +1,7 @@
 //! Random kernels: wherever machine code is said to have a register of PTX, its value is there.
 
 use kernel_fuzz::registers::Count;
-use kernel_fuzz::{Case, generate, registers};
+use kernel_fuzz::{Case, STATEMENTS, generate, registers};
 use ptxas::Level;
 
 #[test]
@@ -9,7 +9,7 @@ fn registers_are_where_they_are_said_to_be() {
     for level in [Level::Serial, Level::Overlapped] {
         let mut all = Count::default();
         for seed in 7_000_000..7_000_008 {
-            let case = Case::of(&generate(seed));
+            let case = Case::of(&generate(seed, STATEMENTS));
             match registers::compare(&case, level) {
                 Ok(Some(Count { found, absent })) => {
                     all.found += found;
