@@ -95,7 +95,7 @@ fn divisions_are_exact() {
                 // Rows of small numbers take another way than those with a large one.
                 let small = random.bool();
                 let mut number =
-                    || if small { number(&mut random) & (1 << 52) - 1 } else { number(&mut random) };
+                    || if small { number(&mut random) & ((1 << 52) - 1) } else { number(&mut random) };
                 let pairs: Vec<[u64; 2]> = (0..PAIRS).map(|_| [number(), number()]).collect();
                 ["div", "rem"].iter().for_each(|operation| check(&jit, operation, ty, &pairs));
             }
