@@ -280,7 +280,7 @@ define internal $i16 @bf16.min($i16 %a, $i16 %b) alwaysinline {
 }
 
 ; Quotients and remainders of integers. LLVM divides vectors lane by lane, and takes without end to generate such code where all lanes divide the
-; same number (level 0, LLVM 15 to 22). A quotient of floats is off by less than a quotient that is no integer is from the next one, if the
+; same number (level 0, LLVM 19 and 22). A quotient of floats is off by less than a quotient that is no integer is from the next one, if the
 ; dividend has no more bits than the fraction; then cutting off gives the integer. By zero all bits are ones; the least number by -1 wraps.
 define internal $i16 @div.u16($i16 %a, $i16 %b) noinline {
   %x = uitofp $i16 %a to $f32
