@@ -3,7 +3,7 @@
 use crate::case::Case;
 use jit::{Effort, Jit};
 use machine::compiled::Engine;
-use machine::{Device, DeviceOptions, Launch, LaunchOptions, Profile};
+use machine::{Device, DeviceOptions, Launch, LaunchOptions, LoadedModule, Profile};
 use ptx::source::Source;
 use std::sync::Arc;
 
@@ -29,7 +29,30 @@ pub struct Engines {
 /// Warp instructions that a case may issue. Loops count to seven, four deep.
 const BUDGET: u64 = 1 << 26;
 /// Bytes of global memory.
-pub(crate) const MEMORY: u64 = 64 << 20;
+const MEMORY: u64 = 64 << 20;
+
+/// A device for cases.
+pub(crate) fn device() -> Result<Arc<Device>, String> {
+    let options = DeviceOptions { memory_limit: Some(MEMORY), ..DeviceOptions::default() };
+    Device::new(Profile::default(), options).map_err(|error| error.to_string())
+}
+
+/// The launch of a case's kernel.
+pub(crate) fn launch<'a>(
+    case: &Case,
+    module: &'a LoadedModule,
+    params: Vec<u8>,
+) -> Result<Launch<'a>, String> {
+    Ok(Launch {
+        kernel: module.kernel("kernel").ok_or("no entry `kernel`")?,
+        grid: [case.ctas, 1, 1],
+        block: case.block,
+        cluster: None,
+        nonportable_cluster: false,
+        dynamic_shared: 0,
+        params,
+    })
+}
 
 impl Engines {
     /// The engines that this host has.
@@ -37,8 +60,7 @@ impl Engines {
     /// # Errors
     /// If the host has no memory for a device.
     pub fn find() -> Result<Self, String> {
-        let options = DeviceOptions { memory_limit: Some(MEMORY), ..DeviceOptions::default() };
-        let device = Device::new(Profile::default(), options).map_err(|error| error.to_string())?;
+        let device = device()?;
         let jit = |effort| Jit::find().map(|jit| jit.always(effort)).map_err(|why| why.to_string());
         let jits =
             jit(Effort::Quick).and_then(|quick| Ok([("quick: ", quick), ("full: ", jit(Effort::Full)?)]));
@@ -75,15 +97,7 @@ impl Engines {
         })?;
         let module = self.device.load(module.0).map_err(|error| error.to_string())?;
         let placed = case.place(self.device.memory()).map_err(|error| error.to_string())?;
-        let launch = Launch {
-            kernel: module.kernel("kernel").ok_or("no entry `kernel`")?,
-            grid: [case.ctas, 1, 1],
-            block: case.block,
-            cluster: None,
-            nonportable_cluster: false,
-            dynamic_shared: 0,
-            params: placed.params.clone(),
-        };
+        let launch = launch(case, &module, placed.params.clone())?;
         let options = LaunchOptions { threads: 1, engine, budget: Some(BUDGET), ..LaunchOptions::default() };
         let report = self.device.launch(&launch, &options);
         let memory = placed.take(self.device.memory()).map_err(|error| error.to_string())?;

@@ -5,11 +5,11 @@
 //! the n-th time. Where one of them comes by more often - code that goes round within one instruction of PTX - nothing is compared.
 
 use crate::case::Case;
-use crate::engine::MEMORY;
+use crate::{engine, sass};
 use debug_info::machine_code::variables::{Hardware, Variables};
 use machine::inspect::Extent;
 use machine::observe::{Issue, Observer};
-use machine::{Device, DeviceOptions, LaunchOptions, Masks, Profile};
+use machine::{LaunchOptions, Masks};
 use ptx::module::{FuncId, Module, RegId};
 use ptx::source::Source;
 use ptxas::{Level, Options};
@@ -87,44 +87,23 @@ pub fn compare(case: &Case, level: Level) -> Result<Option<Count>, String> {
     let options = Options { level, variables: true, ..Options::default() };
     let Ok(compiled) = ptxas::compile_entries(&module, options, |_| true) else { return Ok(None) };
     let said = |error: &dyn std::fmt::Display| error.to_string();
-    let device = || {
-        let options = DeviceOptions { memory_limit: Some(MEMORY), ..DeviceOptions::default() };
-        Device::new(Profile::default(), options).map_err(|error| said(&error))
-    };
-    let of_sass = device()?;
+    let of_sass = engine::device()?;
     let program = Program::read(&compiled.cubin, false).map_err(|error| said(&error))?;
     let loaded = Loaded::new(&program, of_sass.memory()).map_err(|error| said(&error))?;
     if !loaded.not_executed("kernel").is_empty() {
         return Ok(None);
     }
     let placed = case.place(of_sass.memory()).map_err(|error| said(&error))?;
-    let launch = sass_machine::Launch {
-        kernel: "kernel",
-        grid: [case.ctas, 1, 1],
-        block: case.block,
-        cluster: 1,
-        dynamic_shared: 0,
-        params: &placed.params,
-        budget: BUDGET,
-        timed: false,
-    };
+    let launch = sass::launch(case, &placed.params, BUDGET, false);
     let grid = loaded.choose(&launch).ok_or("no kernel")?.map_err(|fault| said(&fault))?;
     let usage = compiled.kernels.first().ok_or("no kernel")?;
     let variables = usage.variables.as_ref().ok_or("nothing is said")?;
     let sights = Sights::new(usage, variables, &grid)?;
-    let of_ptx = device()?;
+    let of_ptx = engine::device()?;
     let placed = case.place(of_ptx.memory()).map_err(|error| said(&error))?;
     let module = of_ptx.load(module).map_err(|error| said(&error))?;
     let watch = Watch(Mutex::default());
-    let launch = machine::Launch {
-        kernel: module.kernel("kernel").ok_or("no kernel")?,
-        grid: [case.ctas, 1, 1],
-        block: case.block,
-        cluster: None,
-        nonportable_cluster: false,
-        dynamic_shared: 0,
-        params: placed.params.clone(),
-    };
+    let launch = engine::launch(case, &module, placed.params.clone())?;
     let options = LaunchOptions {
         threads: 1,
         observer: Some(&watch),

@@ -3,8 +3,7 @@
 //! lanes have parted, one side need not wait for what the other has under way, so that names alone are no findings.)
 
 use crate::case::Case;
-use crate::engine::{MEMORY, Outcome};
-use machine::{Device, DeviceOptions, Profile};
+use crate::engine::{self, Outcome};
 use ptx::diagnostic::Diagnostic;
 use ptx::source::Source;
 use ptxas::{Level, Options, Tuning};
@@ -36,29 +35,33 @@ pub fn compile(case: &Case, options: impl Into<Options>) -> Result<Vec<u8>, Outc
     })
 }
 
+/// The launch of a case's kernel, which may issue so many instructions; `timed` honours control codes.
+pub(crate) fn launch<'a>(case: &Case, params: &'a [u8], budget: u64, timed: bool) -> Launch<'a> {
+    Launch {
+        kernel: "kernel",
+        grid: [case.ctas, 1, 1],
+        block: case.block,
+        cluster: 1,
+        dynamic_shared: 0,
+        params,
+        budget,
+        timed,
+    }
+}
+
 fn attempt(case: &Case, tuning: Tuning) -> Result<Outcome, String> {
     let cubin = match compile(case, Options { tuning, ..Level::Overlapped.into() }) {
         Ok(cubin) => cubin,
         Err(outcome) => return Ok(outcome),
     };
-    let options = DeviceOptions { memory_limit: Some(MEMORY), ..DeviceOptions::default() };
-    let device = Device::new(Profile::default(), options).map_err(|error| error.to_string())?;
+    let device = engine::device()?;
     let program = Program::read(&cubin, false).map_err(|error| error.to_string())?;
     let loaded = Loaded::new(&program, device.memory()).map_err(|error| error.to_string())?;
     if let Some(text) = loaded.not_executed("kernel").into_iter().next() {
         return Ok(Outcome::Declined(format!("not executed: {text}")));
     }
     let placed = case.place(device.memory()).map_err(|error| error.to_string())?;
-    let launch = Launch {
-        kernel: "kernel",
-        grid: [case.ctas, 1, 1],
-        block: case.block,
-        cluster: 1,
-        dynamic_shared: 0,
-        params: &placed.params,
-        budget: BUDGET,
-        timed: true,
-    };
+    let launch = launch(case, &placed.params, BUDGET, true);
     let end = loaded.launch(&launch);
     if let Some(fault) = end.fault {
         return Err(fault.to_string());

@@ -292,6 +292,18 @@ impl Instruction {
         let guard = self.guard.as_mut().map(|(reg, _)| reg);
         operands.chain(guard).filter(|reg| **reg == old).for_each(|reg| *reg = new);
     }
+
+    /// Where a copy of 32 bits that is always carried out leads, and where it comes from.
+    pub(crate) fn copied(&self) -> Option<((Reg, u8), (Reg, u8))> {
+        let ("MOV", None, [to, from]) = (self.name.as_str(), self.guard, self.operands.as_slice()) else {
+            return None;
+        };
+        let part = |operand: &Operand| match *operand {
+            Operand::General { reg, part, width: 1, before: "", after: "" } => Some((reg, part)),
+            _ => None,
+        };
+        Some((part(to)?, part(from)?))
+    }
 }
 
 /// A line of code.

@@ -5,7 +5,7 @@
 use super::graph::Flow;
 use super::values::remove;
 use crate::allocate::{MOST_WORDS, Units, live_out, reads_late};
-use crate::code::{Class, Code, Instruction, Line, Operand, Reg, alignment};
+use crate::code::{Class, Code, Line, Operand, Reg, alignment};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Most 32-bit parts of registers that are compared with one another.
@@ -48,7 +48,7 @@ fn copies(code: &Code, flow: &Flow) -> Vec<Copy> {
     for (block, depth) in flow.blocks.iter().zip(depth) {
         for line in &code.lines[block.lines.clone()] {
             let Line::Instruction(one) = line else { continue };
-            let Some((to, from)) = copied(one) else { continue };
+            let Some((to, from)) = one.copied() else { continue };
             if to.0 != from.0 && !kept.contains(&to.0) && !kept.contains(&from.0) {
                 found.push(Copy { to, from, depth });
             }
@@ -70,18 +70,6 @@ fn kept(code: &Code) -> HashSet<Reg> {
         }
     }
     kept
-}
-
-/// Where a copy of 32 bits leads, and where it comes from.
-fn copied(one: &Instruction) -> Option<((Reg, u8), (Reg, u8))> {
-    let ("MOV", None, [to, from]) = (one.name.as_str(), one.guard, one.operands.as_slice()) else {
-        return None;
-    };
-    let part = |operand: &Operand| match *operand {
-        Operand::General { reg, part, width: 1, before: "", after: "" } => Some((reg, part)),
-        _ => None,
-    };
-    Some((part(to)?, part(from)?))
 }
 
 /// Registers that have become one.
@@ -147,7 +135,7 @@ impl Groups {
                 let (mut reads, mut writes) = (Vec::new(), Vec::new());
                 units.reads(code, one, &mut |unit| reads.extend(number(unit)));
                 units.writes(one, &mut |unit| writes.extend(number(unit)));
-                let spared = copied(one).and_then(|_| reads.first().copied());
+                let spared = one.copied().and_then(|_| reads.first().copied());
                 let late = if reads_late(one) { reads.as_slice() } else { &[] };
                 late.iter().for_each(|at| live[at / 64] |= 1 << (at % 64));
                 for &written in &writes {
@@ -237,7 +225,7 @@ impl Groups {
                     | Operand::Text(_) => {}
                 }
             }
-            if copied(one).is_some_and(|(to, from)| to == from) {
+            if one.copied().is_some_and(|(to, from)| to == from) {
                 gone.push(at);
             }
         }

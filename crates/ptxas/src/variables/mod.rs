@@ -113,6 +113,18 @@ impl<S: Clone + PartialEq> Forwards<'_, S> {
         }
         before
     }
+
+    /// Looks at each instruction that somebody reaches, with what is known in front of it.
+    fn in_front(&self, begin: &S, mut look: impl FnMut(&Instruction, &S)) {
+        for (block, state) in self.blocks.iter().zip(self.solve(begin)) {
+            let Some(mut state) = state else { continue };
+            for line in &self.code.lines[block.lines.clone()] {
+                let Line::Instruction(one) = line else { continue };
+                look(one, &state);
+                (self.step)(one, &mut state);
+            }
+        }
+    }
 }
 
 /// The registers of PTX, and where each part of them has its places: in a register, or in the frame.

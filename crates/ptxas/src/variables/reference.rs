@@ -206,7 +206,7 @@ impl Reference {
         // Where parts of temporaries are copied to, by the same event.
         let mut copied: HashMap<(Reg, u8, Event), (u32, u8)> = HashMap::default();
         for one in instructions() {
-            let Some((to, from)) = plain_copy(one) else { continue };
+            let Some((to, from)) = one.copied() else { continue };
             if let (Some(home), Some(event)) = (homes.get(&to.0), event(one))
                 && once(to.0, one, to.1)
             {
@@ -256,17 +256,11 @@ impl Reference {
         };
         let either = |a: &Vec<u64>, b: &Vec<u64>| a.iter().zip(b).map(|(a, b)| a | b).collect();
         let forwards = Forwards { code, blocks, enter: &|_, _| (), step: &step, meet: &either };
-        let before = forwards.solve(&vec![0; words]);
-        for (block, state) in blocks.iter().zip(before) {
-            let Some(mut state) = state else { continue };
-            for line in &code.lines[block.lines.clone()] {
-                let Line::Instruction(one) = line else { continue };
-                if let Some(event) = event(one) {
-                    self.reaching.entry(event).or_insert_with(|| state.clone());
-                }
-                step(one, &mut state);
+        forwards.in_front(&vec![0; words], |one, state| {
+            if let Some(event) = event(one) {
+                self.reaching.entry(event).or_insert_with(|| state.clone());
             }
-        }
+        });
     }
 
     /// Events that do nothing but copy one register to another, and in front of which events both still are the same.
@@ -276,17 +270,8 @@ impl Reference {
             let Line::Instruction(one) = line else { continue };
             let Some(event) = event(one) else { continue };
             let copied = || {
-                let ("MOV", None, [to, from]) = (one.name.as_str(), one.guard, one.operands.as_slice())
-                else {
-                    return None;
-                };
-                let plain = |operand: &Operand| match *operand {
-                    Operand::General { reg, part, width: 1, before: "", after: "" } => {
-                        Some((*homes.get(&reg)?, part))
-                    }
-                    _ => None,
-                };
-                let ((to, part), (from, same)) = (plain(to)?, plain(from)?);
+                let ((to, part), (from, same)) = one.copied()?;
+                let (to, from) = (*homes.get(&to)?, *homes.get(&from)?);
                 (part == same && to != from).then_some((to, from, part))
             };
             let all = of_event.entry(event).or_insert_with(|| Some(Vec::new()));
@@ -333,21 +318,14 @@ impl Reference {
         };
         let both = |a: &Vec<u64>, b: &Vec<u64>| a.iter().zip(b).map(|(a, b)| a & b).collect();
         let forwards = Forwards { code, blocks, enter: &|_, _| (), step: &step, meet: &both };
-        let before = forwards.solve(&vec![0; words]);
-        for (block, state) in blocks.iter().zip(before) {
-            let Some(mut state) = state else { continue };
-            for line in &code.lines[block.lines.clone()] {
-                let Line::Instruction(one) = line else { continue };
-                if let Some(event) = event(one) {
-                    self.copies.entry(event).or_insert_with(|| {
-                        let holds = |pair: &usize| state[pair / 64] >> (pair % 64) & 1 == 1;
-                        let all = (0..pairs.len()).filter(holds);
-                        all.map(|pair| (pairs[pair].1, pairs[pair].2)).collect()
-                    });
-                }
-                step(one, &mut state);
-            }
-        }
+        forwards.in_front(&vec![0; words], |one, state| {
+            let Some(event) = event(one) else { return };
+            self.copies.entry(event).or_insert_with(|| {
+                let holds = |pair: &usize| state[pair / 64] >> (pair % 64) & 1 == 1;
+                let all = (0..pairs.len()).filter(holds);
+                all.map(|pair| (pairs[pair].1, pairs[pair].2)).collect()
+            });
+        });
     }
 
     fn find_straight(&mut self, code: &Code, notes: &Notes) {
@@ -396,16 +374,4 @@ fn all_writes<'a>(
             })
         })
     })
-}
-
-/// Where a copy of 32 bits that is always carried out leads, and where it comes from.
-fn plain_copy(one: &Instruction) -> Option<((Reg, u8), (Reg, u8))> {
-    let ("MOV", None, [to, from]) = (one.name.as_str(), one.guard, one.operands.as_slice()) else {
-        return None;
-    };
-    let part = |operand: &Operand| match *operand {
-        Operand::General { reg, part, width: 1, before: "", after: "" } => Some((reg, part)),
-        _ => None,
-    };
-    Some((part(to)?, part(from)?))
 }
