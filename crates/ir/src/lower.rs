@@ -5,9 +5,11 @@
 
 use crate::instruction::{Access, Instruction, Op, Reject, Source};
 use crate::operand::{Address, Argument, Callees, Def, Lookup, Part, PartDef, Predicate, Space, Value};
-use ptx::isa::{Count, Effects, Modifier, Opcode, OperandKind, Sem, Slot, SpaceRule, SpecialRegister};
+use ptx::isa::{
+    Count, Effects, Mnemonic, Modifier, Opcode, OperandKind, Sem, Slot, SpaceRule, SpecialRegister,
+};
 use ptx::module::{AddressBase, Body, FuncId, LabelId, Module, Operand, RegId, Symbol, TableId};
-use ptx::types::TypeKind;
+use ptx::types::{ScalarType, TypeKind, Version};
 
 /// A function of a checked module with its typed instructions.
 #[derive(Clone, Debug)]
@@ -71,6 +73,9 @@ impl<'a> Function<'a> {
     }
 }
 
+/// The last version of which conversions from and to 64 bits do not flush subnormals by themselves.
+const EARLY: Version = Version { major: 1, minor: 4 };
+
 fn lower(
     module: &Module,
     body: &Body,
@@ -80,7 +85,8 @@ fn lower(
     let Some(sem) = opcode.sem() else {
         return Err(format!("instruction `{}`", opcode.text()));
     };
-    let mut source = Checked { opcode, effects: sem.effects(), body, operands: body.operands(instruction) };
+    let operands = body.operands(instruction);
+    let mut source = Checked { opcode, effects: sem.effects(), module, body, operands };
     let op = Op::build(sem, &mut source)?;
     Ok(Instruction { guard: instruction.guard, op })
 }
@@ -89,6 +95,7 @@ fn lower(
 struct Checked<'a> {
     opcode: &'a Opcode,
     effects: &'static Effects,
+    module: &'a Module,
     body: &'a Body,
     operands: &'a [Operand],
 }
@@ -110,6 +117,18 @@ impl Checked<'_> {
         let index = self.opcode.data().operands.iter().position(|spec| spec.identifier() == name)?;
         let operand = *self.operands.get(index)?;
         (operand != Operand::Absent).then_some((index, operand))
+    }
+
+    /// Whether subnormals are flushed though `.ftz` is not written: for `sm_1x` by all instructions of `.f32` that can be
+    /// asked to, but until PTX 1.4 by no conversion from or to 64 bits (sections of the instructions; ptxas 13.0 does so
+    /// on later devices, too).
+    fn flushes_anyway(&self) -> bool {
+        if self.module.arch.sm >= 20 || !self.opcode.data().slots.iter().any(|spec| spec.slot == Slot::Ftz) {
+            return false;
+        }
+        let types = || self.opcode.modifiers.iter().filter_map(|(_, modifier)| modifier.scalar_type());
+        let early = self.opcode.mnemonic() == Mnemonic::Cvt && self.module.version <= EARLY;
+        types().any(|ty| ty == ScalarType::F32) && !(early && types().any(|ty| ty.bits() == 64))
     }
 
     /// Whether what stands in place of a lookup's offset is the depth to compare with: an H200 takes a lone register that
@@ -227,7 +246,10 @@ fn argument_of(operand: Operand) -> Option<Argument> {
 
 impl Source for Checked<'_> {
     fn modifier(&mut self, slot: Slot) -> Option<Modifier> {
-        self.opcode.get(slot)
+        match self.opcode.get(slot) {
+            None if slot == Slot::Ftz && self.flushes_anyway() => Some(Modifier::Ftz),
+            written => written,
+        }
     }
 
     fn effects(&self) -> &'static Effects {

@@ -416,6 +416,9 @@ pub struct ParamShape {
     pub array: bool,
     /// A `.reg` parameter.
     pub register: bool,
+    /// How many registers the vector has whose element this register is: of a `.reg .v2` parameter each element is a
+    /// parameter here. 1 for all else.
+    pub lanes: u8,
 }
 
 impl ParamShape {

@@ -80,8 +80,8 @@ pub(crate) fn variables(module: &Module, layout: &Layout, relocatable: bool, out
             }
             let Some(name) = layout.global(id) else { continue };
             symbol(out, name, variable, &kinds);
-            let bytes = if initialised { initial(variable) } else { Vec::new() };
-            data(out, &bytes, variable.size, &addresses(layout, variable));
+            let bytes = if initialised { initial(module, layout, variable) } else { Vec::new() };
+            data(out, &bytes, variable.size, &addresses(module, layout, variable));
         }
     }
     if layout.constants.is_empty() {
@@ -91,7 +91,8 @@ pub(crate) fn variables(module: &Module, layout: &Layout, relocatable: bool, out
     for placed in &layout.constants {
         let variable = &module.variables[placed.id.index()];
         symbol(out, &variable.name, variable, &kinds);
-        data(out, &initial(variable), variable.size, &addresses(layout, variable));
+        let bytes = initial(module, layout, variable);
+        data(out, &bytes, variable.size, &addresses(module, layout, variable));
     }
 }
 
@@ -143,14 +144,21 @@ fn symbol(out: &mut String, name: &str, variable: &Variable, kinds: &Kinds) {
     let _ = writeln!(out, "\t.size\t{quoted},(\"{name}$end\" - {quoted})\n{quoted}:");
 }
 
-/// A variable's initial bytes, with the numbers of functions in them.
-fn initial(variable: &Variable) -> Vec<u8> {
+/// A variable's initial bytes, with the numbers of functions and the places in the constant bank in them.
+fn initial(module: &Module, layout: &Layout, variable: &Variable) -> Vec<u8> {
     let mut bytes = variable.init.clone();
     for relocation in &variable.relocations {
         let end = relocation.offset as usize + relocation.bytes as usize;
         bytes.resize(bytes.len().max(end.min(variable.size as usize)), 0);
-        let Symbol::Function(id) = relocation.target else { continue };
-        let number = function_number(id).wrapping_add_signed(relocation.addend).to_le_bytes();
+        let number = match relocation.target {
+            Symbol::Function(id) => function_number(id),
+            Symbol::Variable(id) if is_place(module, id, relocation) => match layout.constant(id) {
+                Some(place) => place,
+                None => continue,
+            },
+            Symbol::Variable(_) => continue,
+        };
+        let number = number.wrapping_add_signed(relocation.addend).to_le_bytes();
         if let Some(place) = bytes.get_mut(relocation.offset as usize..end) {
             place.copy_from_slice(&number[..relocation.bytes as usize]);
         }
@@ -158,11 +166,19 @@ fn initial(variable: &Variable) -> Vec<u8> {
     bytes
 }
 
+/// Whether what is asked for is where a variable lies in its bank of constants, which is known here.
+fn is_place(module: &Module, id: VarId, relocation: &Relocation) -> bool {
+    module.variables[id.index()].space == StateSpace::Const && !relocation.generic
+}
+
 /// The relocations of a variable's initial value, as directives, by their places.
-fn addresses(layout: &Layout, variable: &Variable) -> BTreeMap<usize, String> {
+fn addresses(module: &Module, layout: &Layout, variable: &Variable) -> BTreeMap<usize, String> {
     let of = |relocation: &Relocation| {
-        let Symbol::Variable(target) = relocation.target else { return None };
-        let symbol = layout.global(target)?;
+        let target = match relocation.target {
+            Symbol::Variable(id) if !is_place(module, id, relocation) => id,
+            _ => return None,
+        };
+        let symbol = layout.global(target).unwrap_or(&module.variables[target.index()].name);
         let kind = match (relocation.generic, relocation.bytes) {
             (true, 8) => "R_CUDA_G64",
             (true, _) => "R_CUDA_G32",

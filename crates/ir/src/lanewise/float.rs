@@ -1,9 +1,9 @@
-//! Arithmetic in `.f32` and `.f64` (PTX ISA, "Floating Point Instructions"). `mad` with a rounding modifier is `fma`.
+//! Arithmetic in `.f32` and `.f64` (PTX ISA, "Floating Point Instructions"). `mad` is `fma`.
 
 use super::choose::{lanes, lanewise};
 use super::function::Approximated;
 use crate::choice::by_rounding;
-use crate::instruction::{FmaFloat, MadFloat, TestpOp};
+use crate::instruction::TestpOp;
 use crate::{by_flags, lane_function};
 use numerics::float::{self, Property};
 use numerics::format::{F32, F64};
@@ -91,10 +91,6 @@ lanewise! { to, op:
     SubFloat => rounded!(to, op, (a, b) sub_f32[sat as SAT], sub_f64);
     MulFloat => rounded!(to, op, (a, b) mul_f32[sat as SAT], mul_f64);
     FmaFloat => rounded!(to, op, (a, b, c) fma_f32[sat as SAT], fma_f64);
-    MadFloat => {
-        let &MadFloat { rnd, ftz, sat, ty, d, a, b, c } = op;
-        FmaFloat { rnd, ftz, sat, ty, d, a, b, c }.visit(to)
-    };
     DivFloat => rounded!(to, op, (a, b) div_f32, div_f64);
     Rcp => rounded!(to, op, (a) rcp_f32, rcp_f64);
     Sqrt => rounded!(to, op, (a) sqrt_f32, sqrt_f64);

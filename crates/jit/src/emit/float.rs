@@ -64,10 +64,7 @@ fn arithmetic(op: &Op) -> Option<Arithmetic<'_>> {
         Op::DivFloat(i) if plain(Some(i.rnd), i.ftz, false) => {
             (i.d, i.ty, vec![&i.a, &i.b], &[0, 1], Instruction("fdiv"))
         }
-        Op::FmaFloat(i) if plain(Some(i.rnd), i.ftz, i.sat) => {
-            (i.d, i.ty, vec![&i.a, &i.b, &i.c], &[1, 2, 0], Function("fma"))
-        }
-        Op::MadFloat(i) if plain(Some(i.rnd), i.ftz, i.sat) => {
+        Op::FmaFloat(i) if plain(i.rnd, i.ftz, i.sat) => {
             (i.d, i.ty, vec![&i.a, &i.b, &i.c], &[1, 2, 0], Function("fma"))
         }
         Op::Rcp(i) if plain(Some(i.rnd), i.ftz, false) && i.ty == ScalarType::F32 => {
@@ -110,10 +107,7 @@ fn called(op: &Op) -> Option<Called<'_>> {
         Op::MulFloat(i) if i.ty == f32 && nearest(i.rnd) => {
             arithmetic(i.d, by(i.ftz, "mul.ftz", "mul"), vec![&i.a, &i.b], i.sat)
         }
-        Op::FmaFloat(i) if i.ty == f32 && i.rnd == AddFloatRnd::Rn => {
-            arithmetic(i.d, by(i.ftz, "fma.ftz", "fma"), vec![&i.a, &i.b, &i.c], i.sat)
-        }
-        Op::MadFloat(i) if i.ty == f32 && i.rnd == AddFloatRnd::Rn => {
+        Op::FmaFloat(i) if i.ty == f32 && nearest(i.rnd) => {
             arithmetic(i.d, by(i.ftz, "fma.ftz", "fma"), vec![&i.a, &i.b, &i.c], i.sat)
         }
         _ => None,

@@ -35,12 +35,13 @@ impl Frame {
         }
     }
 
-    /// A register that has planes of its own, as a parameter.
+    /// A register that has a place of its own, as a parameter.
     fn register_locations(&self, register: RegId) -> Option<Vec<ParameterLocation>> {
         match self.home(register) {
             Home::Plane(plane) => Some(vec![ParameterLocation::Register(plane)]),
             Home::Pair(pair) => Some(pair.map(ParameterLocation::Register).to_vec()),
-            Home::Scalar(_) | Home::Predicate(_) | Home::Unused => None,
+            Home::Predicate(predicate) => Some(vec![ParameterLocation::Predicate(predicate)]),
+            Home::Scalar(_) | Home::Unused => None,
         }
     }
 }
@@ -84,10 +85,7 @@ impl Decoder<'_> {
                     Home::Scalar(scalar) => {
                         one(ParameterLocation::Register(self.plane_of(scalar.into(), bits.max(16))))
                     }
-                    Home::Predicate(_) => {
-                        Err(format!("register {} as a parameter", self.register_name(register)))
-                    }
-                    Home::Unused | Home::Plane(_) | Home::Pair(_) => {
+                    Home::Unused | Home::Plane(_) | Home::Pair(_) | Home::Predicate(_) => {
                         let temporary = |_| ParameterLocation::Register(self.frame.temporary(64));
                         Ok((0..bits.div_ceil(64)).map(temporary).collect())
                     }

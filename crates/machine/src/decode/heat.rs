@@ -56,7 +56,7 @@ lanewise! { choice:
     Cnot | Bfind | Brev | Szext | Bmsk | Fns => false;
 
     // Of two NaN in `.f64` the first one decides.
-    AddFloat | MulFloat | FmaFloat | MadFloat [commutes: choice.operand == 32] => choice.is_nearest() && !choice.sat;
+    AddFloat | MulFloat | FmaFloat [commutes: choice.operand == 32] => choice.is_nearest() && !choice.sat;
     SubFloat => choice.is_nearest() && !choice.sat;
     DivFloat | Rcp | Sqrt => choice.is_nearest();
     MinFloat | MaxFloat => !choice.nan && !choice.xorsign;

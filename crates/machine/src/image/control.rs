@@ -11,6 +11,8 @@ pub(crate) enum ParameterLocation {
     Memory { offset: u32, bytes: u32 },
     /// A register's plane.
     Register(PlaneId),
+    /// A predicate register.
+    Predicate(PredicateId),
 }
 
 /// What a call reaches.

@@ -163,6 +163,7 @@ impl Caller<'_, '_> {
                 value[..passed.len()].copy_from_slice(passed);
                 Ok(u64::from_le_bytes(value))
             }
+            ParameterLocation::Predicate(_) => Err(no_value()),
         }
     }
 
@@ -202,6 +203,7 @@ impl Caller<'_, '_> {
                 self.x.threads.local[range].copy_from_slice(&value.to_le_bytes()[..bytes as usize]);
                 Ok(())
             }
+            Some(ParameterLocation::Predicate(_)) => Err(no_value()),
         }
     }
 
@@ -218,6 +220,11 @@ impl Caller<'_, '_> {
         }
         Ok(text)
     }
+}
+
+/// A predicate in the place of a value.
+fn no_value() -> Trap {
+    Trap::InvalidCall("a system function called with a predicate".to_owned())
 }
 
 /// The buffer of `vprintf`'s arguments: each aligned to its own size.

@@ -583,9 +583,17 @@ impl Pack {
                     let value = self.frames[from].files.read(a, warp, lane);
                     self.frames[to].files.write(b, warp, lane, value);
                 }
-                // The checker refuses calls that mix the two kinds.
-                (ParameterLocation::Memory { .. }, ParameterLocation::Register(_))
-                | (ParameterLocation::Register(_), ParameterLocation::Memory { .. }) => {}
+                (ParameterLocation::Predicate(a), ParameterLocation::Predicate(b)) => {
+                    let holds = self.frames[from].files.p[a.index() + warp];
+                    self.frames[to].files.write_predicate(b, warp, 1 << lane, holds);
+                }
+                // A predicate that all threads have alike is a number.
+                (ParameterLocation::Register(a), ParameterLocation::Predicate(b)) => {
+                    let holds = self.frames[from].files.read(a, warp, lane) != 0;
+                    self.frames[to].files.write_predicate(b, warp, 1 << lane, if holds { !0 } else { 0 });
+                }
+                // The checker refuses calls that mix the kinds; what nobody reads is no bytes of memory.
+                _ => {}
             }
         }
     }

@@ -6,10 +6,10 @@ use super::plan::FormPlan;
 use crate::ast::Constant;
 use crate::diagnostic::Diagnostic;
 use crate::isa::{OperandKind, compatible};
-use crate::module::{FunctionKind, Operand, OperandList, ParamShape, Prototype, Symbol, Table};
+use crate::module::{FunctionKind, Operand, OperandList, ParamShape, Prototype, RegId, Symbol, Table};
 use crate::resolve::Resolver;
 use crate::resolve::constant::bits_as;
-use crate::resolve::operand::{Arg, ArgKind, Elements};
+use crate::resolve::operand::{Arg, ArgKind};
 use crate::source::Span;
 use crate::types::{ScalarType, StateSpace, TypeKind};
 
@@ -88,7 +88,7 @@ impl Resolver<'_> {
 
     /// Checks the results and gives them as one operand.
     fn call_results(&mut self, list: Option<Arg>, callee: Option<&Prototype>, at: Span) -> Operand {
-        let passed = passed(list).len();
+        let passed = self.passed(list).len();
         if let Some(Prototype { returns, .. }) = callee
             && returns.len() != passed
         {
@@ -101,7 +101,7 @@ impl Resolver<'_> {
     /// Checks the arguments and gives them as one operand. What may be left out is an array without a size, but not the
     /// list that it stands in.
     fn call_arguments(&mut self, list: Option<Arg>, callee: Option<&Prototype>, at: Span) -> Operand {
-        let passed = passed(list).len();
+        let passed = self.passed(list).len();
         if let Some(callee) = callee
             && !(callee.takes(passed) && (list.is_some() || callee.params.is_empty()))
         {
@@ -116,13 +116,12 @@ impl Resolver<'_> {
         if list.is_some_and(|list| !matches!(list.kind, ArgKind::List(_))) {
             return Operand::Absent;
         }
-        let elements = passed(list);
-        let mut lowered = Vec::with_capacity(elements.len());
-        for (i, at) in elements.indices().enumerate() {
-            let arg = self.body.nested[at];
+        let passed = self.passed(list);
+        let mut lowered = Vec::with_capacity(passed.len());
+        for (i, Passed { arg, lanes }) in passed.into_iter().enumerate() {
             let shape = shapes.and_then(|shapes| shapes.get(i)).copied();
             if let Some(shape) = shape {
-                self.check_argument(&arg, &shape, what);
+                self.check_argument(&arg, lanes, &shape, what);
             }
             lowered.push(match arg.kind {
                 ArgKind::Register(id) => Operand::Register(id),
@@ -138,7 +137,24 @@ impl Resolver<'_> {
         Operand::Vector(self.add_operands(&lowered))
     }
 
-    fn check_argument(&mut self, arg: &Arg, shape: &ParamShape, what: &str) {
+    /// The elements of an argument or result list, those of vectors one by one; none if there is no list.
+    fn passed(&self, list: Option<Arg>) -> Vec<Passed> {
+        let Some(Arg { kind: ArgKind::List(elements), .. }) = list else { return Vec::new() };
+        let mut passed = Vec::with_capacity(elements.len());
+        for arg in &self.body.nested[elements.indices()] {
+            match arg.kind {
+                ArgKind::VectorRegister { first, lanes } => {
+                    let registers = first.0..first.0 + u32::from(lanes);
+                    let kinds = registers.map(|register| ArgKind::Register(RegId(register)));
+                    passed.extend(kinds.map(|kind| Passed { arg: Arg { kind, ..*arg }, lanes }));
+                }
+                _ => passed.push(Passed { arg: *arg, lanes: 1 }),
+            }
+        }
+        passed
+    }
+
+    fn check_argument(&mut self, arg: &Arg, lanes: u8, shape: &ParamShape, what: &str) {
         let is_result = what == "result";
         let problem = match arg.kind {
             ArgKind::Error => None,
@@ -146,11 +162,12 @@ impl Resolver<'_> {
             ArgKind::Sink => Some("`_` has no value".to_owned()),
             ArgKind::Register(register) => {
                 let ty = self.register_type(register);
-                let scalar = !shape.array && agrees(shape.ty, ty);
-                (!scalar).then(|| format!("a `{ty}` register for {}", describe(shape)))
+                let fits = !shape.array && agrees(shape.ty, ty) && lanes == shape.lanes;
+                let vector = if lanes > 1 { format!(".v{lanes} ") } else { String::new() };
+                (!fits).then(|| format!("a `{vector}{ty}` register for {}", describe(shape)))
             }
             ArgKind::Constant(constant) if !is_result => {
-                let fits = !shape.array && constant_agrees(constant, shape.ty);
+                let fits = !shape.array && shape.lanes == 1 && constant_agrees(constant, shape.ty);
                 (!fits).then(|| format!("a constant that is not {}", describe(shape)))
             }
             ArgKind::Symbol { symbol: Symbol::Variable(id), offset: 0 } => {
@@ -184,12 +201,11 @@ impl Resolver<'_> {
     }
 }
 
-/// The elements of an argument or result list; none if there is no list.
-fn passed(list: Option<Arg>) -> Elements {
-    match list.map(|list| list.kind) {
-        Some(ArgKind::List(elements)) => elements,
-        _ => Elements::default(),
-    }
+/// An element of an argument or result list.
+struct Passed {
+    arg: Arg,
+    /// How many registers the vector has whose element it is.
+    lanes: u8,
 }
 
 fn agrees(formal: ScalarType, actual: ScalarType) -> bool {
@@ -204,6 +220,7 @@ fn describe(shape: &ParamShape) -> String {
     match shape.array {
         true if shape.is_open() => "an array".to_owned(),
         true => format!("an array of {} bytes", shape.size),
+        false if shape.lanes > 1 => format!("a `.v{} {}`", shape.lanes, shape.ty),
         false => format!("a `{}`", shape.ty),
     }
 }

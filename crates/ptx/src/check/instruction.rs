@@ -211,7 +211,7 @@ impl Resolver<'_> {
         operands
     }
 
-    pub(super) fn add_operands(&mut self, operands: &[Operand]) -> OperandList {
+    pub(crate) fn add_operands(&mut self, operands: &[Operand]) -> OperandList {
         let pool = &mut self.body.body.operands;
         let start = pool.len() as u32;
         pool.extend_from_slice(operands);

@@ -43,6 +43,9 @@ pub fn instance_operands(opcode: &Opcode, full: bool) -> (Vec<String>, Vec<Scala
     (texts.collect(), writer.registers)
 }
 
+/// The first version that says how wide addresses are.
+const ADDRESS_SIZE: Version = Version { major: 2, minor: 3 };
+
 /// What operands may refer to, one of each kind.
 const MODULE_SCOPE: &str = "\
 .global .align 16 .b8 in_global[64];
@@ -65,12 +68,12 @@ const FUNCTION_SCOPE: &str = "\
 fn home(opcode: &Opcode, full: bool) -> Option<(Version, Arch)> {
     let operands = opcode.data().operands.iter().filter(|spec| is_written(opcode, spec, full));
     let gates: Vec<_> = opcode.gates().map(|(_, gate)| gate).chain(operands.map(|spec| spec.gate)).collect();
-    let fits = |arch: Arch| gates.iter().all(|gate| gate.permits_target(arch));
+    let needed = gates.iter().map(|gate| gate.ptx).max()?.max(ADDRESS_SIZE);
+    let fits = |arch: Arch, version: Version| gates.iter().all(|gate| gate.permits(version, arch));
     // The assemblers of today begin with sm_75; a family target is only a restriction of the specific one.
     let current = TARGETS.iter().filter(|(arch, _)| arch.sm >= 75 && arch.variant != ArchVariant::Family);
-    let (arch, since) = current.chain(TARGETS.iter().rev()).find(|(arch, _)| fits(*arch))?;
-    let version = gates.iter().map(|gate| gate.ptx).max()?.max(*since);
-    Some((version, *arch))
+    let mut all = current.chain(TARGETS.iter().rev()).map(|(arch, since)| (needed.max(*since), *arch));
+    all.find(|&(version, arch)| fits(arch, version))
 }
 
 /// Whether an instance has the operand.

@@ -6,10 +6,10 @@ use crate::ast::{self, FunctionId, Name, Space, Spanned, VariableList};
 use crate::diagnostic::Diagnostic;
 use crate::module::{
     FuncId, Function, FunctionKind, LaunchBounds, Linkage, Operand, Param, ParamShape, Prototype, RegId,
-    Register, VarId,
+    VarId,
 };
 use crate::source::Span;
-use crate::types::{ScalarType, StateSpace, Version};
+use crate::types::{StateSpace, Version};
 
 /// Bytes of an entry's parameters: since PTX 8.1 on sm_70 and later, and before.
 const ENTRY_PARAMETERS: (u64, u64) = (32764, 4352);
@@ -37,9 +37,9 @@ impl Resolver<'_> {
             }
             false => (Vec::new(), Vec::new()),
         };
-        let returns = self.parameters(function, function.returns, func, &old_returns);
-        let params = self.parameters(function, function.params, func, &old_params);
-        let signature = self.signature(&returns, &params);
+        let (returns, return_shapes) = self.parameters(function, function.returns, func, &old_returns);
+        let (params, param_shapes) = self.parameters(function, function.params, func, &old_params);
+        let signature = Prototype { returns: return_shapes, params: param_shapes, noreturn: false };
         self.check_signature(function, &returns, &params);
         if earlier {
             self.check_redeclaration(func, &signature, name.span);
@@ -189,35 +189,27 @@ impl Resolver<'_> {
         Some((old, true))
     }
 
-    /// Declares parameters in the function's scope.
+    /// Declares parameters in the function's scope, and says what call sites need to know of them.
     fn parameters(
         &mut self,
         function: &ast::Function,
         list: VariableList,
         func: FuncId,
         reuse: &[Option<VarId>],
-    ) -> Vec<Param> {
+    ) -> (Vec<Param>, Vec<ParamShape>) {
         let ast = self.ast;
         let mut params = Vec::with_capacity(list.len());
+        let mut shapes = Vec::with_capacity(list.len());
         for declaration in &ast[list] {
             let Some(declarator) = ast[declaration.declarators].first() else { continue };
             let reused = reuse.get(params.len()).copied().flatten();
-            let ty = declaration.ty.value;
-            let param = match (declaration.space.value, function.kind.value) {
-                (Space::Param, FunctionKind::Entry) => {
-                    let space = StateSpace::ParamEntry;
-                    Param::Memory(self.parameter_variable(declaration, declarator, space, func, reused))
-                }
-                (Space::Reg, FunctionKind::Func) if function.body.is_none() => Param::RegisterType(ty),
+            let space = match (declaration.space.value, function.kind.value) {
+                (Space::Param, FunctionKind::Entry) => StateSpace::ParamEntry,
                 (Space::Reg, FunctionKind::Func) => {
-                    self.check_register_type(declaration);
-                    if !declarator.dimensions.is_empty() {
-                        let message = "registers do not form arrays";
-                        self.error(codes::DIMENSION, declaration.space.span, message);
-                    }
-                    let name = declarator.name.map_or_else(|| self.names.intern("_"), |name| name.value);
-                    self.body.body.registers.push(Register { name, ty });
-                    Param::Register(RegId(self.body.body.registers.len() as u32 - 1))
+                    let in_registers = register_shapes(declaration);
+                    params.extend(self.parameter_registers(declaration, declarator, function));
+                    shapes.extend(in_registers);
+                    continue;
                 }
                 (space, kind) => {
                     if space != Space::Param {
@@ -227,28 +219,67 @@ impl Resolver<'_> {
                         };
                         self.error(codes::ENTRY_PARAMETER, declaration.space.span, message);
                     }
-                    let space = StateSpace::ParamFunc;
-                    Param::Memory(self.parameter_variable(declaration, declarator, space, func, reused))
+                    StateSpace::ParamFunc
                 }
             };
+            let id = self.parameter_variable(declaration, declarator, space, func, reused);
             if let Some(name) = declarator.name {
-                match param {
-                    Param::Memory(id) => self.declare(name, Binding::Variable(id)),
-                    Param::Register(id) => self.declare(name, Binding::Register(id)),
-                    Param::RegisterType(_) => true,
-                };
+                self.declare(name, Binding::Variable(id));
             }
-            params.push(param);
+            params.push(Param::Memory(id));
+            shapes.push(self.shape_in_memory(id));
         }
-        params
+        (params, shapes)
+    }
+
+    /// A `.reg` parameter, or one for each element of a vector.
+    fn parameter_registers(
+        &mut self,
+        declaration: &ast::Variable,
+        declarator: &ast::Declarator,
+        function: &ast::Function,
+    ) -> Vec<Param> {
+        let (ty, lanes) = (declaration.ty.value, lanes(declaration));
+        if function.body.is_none() {
+            return vec![Param::RegisterType(ty); lanes.into()];
+        }
+        self.check_register_type(declaration);
+        if !declarator.dimensions.is_empty() {
+            let message = "registers do not form arrays";
+            self.error(codes::DIMENSION, declaration.space.span, message);
+        }
+        let name = declarator.name.map_or_else(|| self.names.intern("_"), |name| name.value);
+        let first = self.add_registers(name, ty, lanes);
+        if let Some(name) = declarator.name {
+            let binding = match lanes {
+                1 => Binding::Register(first),
+                lanes => Binding::VectorRegister { first, lanes },
+            };
+            self.declare(name, binding);
+        }
+        (first.0..first.0 + u32::from(lanes)).map(|register| Param::Register(RegId(register))).collect()
+    }
+
+    fn shape_in_memory(&self, id: VarId) -> ParamShape {
+        let variable = self.variable(id);
+        ParamShape {
+            ty: variable.ty,
+            size: variable.size,
+            align: variable.align,
+            array: variable.size != u64::from(variable.ty.bytes()) || variable.unsized_array,
+            register: false,
+            lanes: 1,
+        }
     }
 
     fn check_signature(&mut self, function: &ast::Function, returns: &[Param], params: &[Param]) {
         let ast = self.ast;
         if returns.len() > 1
-            && let Some(i) = returns.iter().position(|p| matches!(p, Param::Memory(_)))
+            && returns.iter().any(|param| matches!(param, Param::Memory(_)))
+            && let Some(declared) =
+                ast[function.returns].iter().find(|declared| declared.space.value != Space::Reg)
         {
-            let span = ast[function.returns][i].space.span;
+            let span = declared.space.span;
             self.error(codes::RETURN_PARAMETER, span, "several return values are only possible in registers");
         }
         let mut total = 0_u64;
@@ -273,28 +304,6 @@ impl Resolver<'_> {
         }
     }
 
-    fn signature(&self, returns: &[Param], params: &[Param]) -> Prototype {
-        let shape = |param: &Param| match *param {
-            Param::Memory(id) => {
-                let variable = self.variable(id);
-                ParamShape {
-                    ty: variable.ty,
-                    size: variable.size,
-                    align: variable.align,
-                    array: variable.size != u64::from(variable.ty.bytes()) || variable.unsized_array,
-                    register: false,
-                }
-            }
-            Param::Register(id) => register_shape(self.body.body.registers[id.index()].ty),
-            Param::RegisterType(ty) => register_shape(ty),
-        };
-        Prototype {
-            returns: returns.iter().map(shape).collect(),
-            params: params.iter().map(shape).collect(),
-            noreturn: false,
-        }
-    }
-
     fn check_redeclaration(&mut self, func: FuncId, new: &Prototype, span: Span) {
         let old = &self.signatures[func.index()];
         if let Some(difference) = difference(old, new) {
@@ -313,19 +322,20 @@ impl Resolver<'_> {
         let mut shapes = Vec::with_capacity(list.len());
         for declaration in &ast[list] {
             let Some(declarator) = ast[declaration.declarators].first() else { continue };
-            shapes.push(match declaration.space.value {
-                Space::Reg => register_shape(declaration.ty.value),
+            match declaration.space.value {
+                Space::Reg => shapes.extend(register_shapes(declaration)),
                 _ => match self.layout(declaration, declarator) {
-                    Some(layout) => ParamShape {
+                    Some(layout) => shapes.push(ParamShape {
                         ty: declaration.ty.value,
                         size: layout.size,
                         align: layout.align,
                         array: !layout.dimensions.is_empty() || layout.unsized_array,
                         register: false,
-                    },
-                    None => register_shape(declaration.ty.value),
+                        lanes: 1,
+                    }),
+                    None => shapes.extend(register_shapes(declaration)),
                 },
-            });
+            }
         }
         shapes
     }
@@ -429,8 +439,17 @@ impl Resolver<'_> {
     }
 }
 
-pub(crate) fn register_shape(ty: ScalarType) -> ParamShape {
-    ParamShape { ty, size: u64::from(ty.bytes()), align: ty.bytes().max(1), array: false, register: true }
+/// How many registers a declaration of one makes.
+fn lanes(declaration: &ast::Variable) -> u8 {
+    declaration.vector.map_or(1, |vector| vector.value)
+}
+
+/// A `.reg` parameter, as often as a vector has elements.
+fn register_shapes(declaration: &ast::Variable) -> impl Iterator<Item = ParamShape> {
+    let (ty, lanes) = (declaration.ty.value, lanes(declaration));
+    let (size, align) = (u64::from(ty.bytes()), ty.bytes().max(1));
+    let shape = ParamShape { ty, size, align, array: false, register: true, lanes };
+    std::iter::repeat_n(shape, lanes.into())
 }
 
 /// Whether a later declaration or definition may have its linkage after an earlier declaration.
@@ -452,7 +471,7 @@ fn difference(a: &Prototype, b: &Prototype) -> Option<String> {
             return Some(format!("the number of {what}s is"));
         }
         for (i, (a, b)) in a.iter().zip(b).enumerate() {
-            let aspect = if a.ty != b.ty || a.register != b.register || a.array != b.array {
+            let aspect = if (a.ty, a.register, a.array, a.lanes) != (b.ty, b.register, b.array, b.lanes) {
                 "the type"
             } else if a.size != b.size {
                 "the size"

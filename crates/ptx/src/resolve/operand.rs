@@ -1,11 +1,15 @@
 //! What an operand refers to, before it is known what the instruction wants there.
 
+use super::constant::truncate;
 use super::scope::Binding;
 use super::{Resolver, codes};
 use crate::ast::{self, Constant, ExprId, Name, OperandKind, Selector};
-use crate::isa::SpecialRegister;
-use crate::module::{AddressBase, FuncId, LabelId, PrototypeId, RegId, Symbol, TableId};
+use crate::isa::{SpecialRegister, lookup};
+use crate::module::{
+    AddressBase, FuncId, Instruction, LabelId, OpcodeId, Operand, PrototypeId, RegId, Symbol, TableId,
+};
 use crate::source::Span;
+use crate::types::TypeKind;
 
 /// A range of [`super::body::BodyBuilder::nested`].
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -84,16 +88,48 @@ impl Resolver<'_> {
         self.body.args.clear();
         self.body.nested.clear();
         for operand in &ast[operands] {
-            if let OperandKind::Pair(pair) = operand.value {
-                for (i, half) in ast[pair].iter().enumerate() {
-                    let kind = self.operand(half);
-                    self.body.args.push(Arg { kind, span: half.span, joined: i > 0 });
+            let kind = match operand.value {
+                OperandKind::Pair(pair) => {
+                    for (i, half) in ast[pair].iter().enumerate() {
+                        let kind = self.operand(half);
+                        self.body.args.push(Arg { kind, span: half.span, joined: i > 0 });
+                    }
+                    continue;
                 }
-            } else {
-                let kind = self.operand(operand);
-                self.body.args.push(Arg { kind, span: operand.span, joined: false });
-            }
+                OperandKind::Offset { name, offset } if !self.body.args.is_empty() => {
+                    self.sum_in_place(name, offset, operand)
+                }
+                _ => self.operand(operand),
+            };
+            self.body.args.push(Arg { kind, span: operand.span, joined: false });
         }
+    }
+
+    /// `register + constant` as a source. The manual has it in addresses alone; ptxas 13.0 takes it wherever an integer
+    /// is read, and adds in front of the instruction.
+    fn sum_in_place(&mut self, name: Name, offset: ExprId, operand: &ast::Operand) -> ArgKind {
+        let Binding::Register(register) = self.lookup_quietly(name) else { return self.operand(operand) };
+        let ty = self.register_type(register);
+        let is_integer = matches!(ty.kind(), TypeKind::Unsigned | TypeKind::Signed | TypeKind::Untyped);
+        let form = match ty.bits() {
+            16 if is_integer => "add.u16",
+            32 if is_integer => "add.u32",
+            64 if is_integer => "add.u64",
+            _ => return self.operand(operand),
+        };
+        let (Some(offset), Ok(forms)) = (self.integer(offset), lookup(form)) else { return ArgKind::Error };
+        let addition = forms.into_iter().next().expect("an opcode is one of the table's");
+        let known = self.module.opcodes.iter().position(|opcode| *opcode == addition);
+        let opcode = known.unwrap_or_else(|| {
+            self.module.opcodes.push(addition);
+            self.module.opcodes.len() - 1
+        });
+        let sum = self.add_registers(name, ty, 1);
+        let constant = Operand::Immediate(truncate(offset as u64, ty.bits()));
+        let operands = self.add_operands(&[Operand::Register(sum), Operand::Register(register), constant]);
+        let (opcode, span, loc) = (OpcodeId(opcode as u32), operand.span, self.body.loc);
+        self.body.body.instructions.push(Instruction { guard: None, opcode, operands, span, loc });
+        ArgKind::Register(sum)
     }
 
     #[inline]

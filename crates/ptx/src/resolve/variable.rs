@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::isa::{Gate, SpecialRegister};
 use crate::module::{FuncId, Linkage, Pointee, RegId, Register, VarId, Variable};
 use crate::source::Span;
-use crate::types::{ScalarType, StateSpace, TypeKind};
+use crate::types::{ScalarType, StateSpace, TypeKind, Version};
 
 /// Members of a parameterised set of variables, which all exist; registers only do when used.
 const MOST_VARIABLES: u64 = 1 << 20;
@@ -21,6 +21,11 @@ const MOST_BYTES: u64 = 1 << 47;
 
 /// Bytes to which a parameter of a device function can be aligned.
 const MOST_PARAMETER_ALIGNMENT: u32 = 128;
+
+/// Since which version no module declares variables in `.local`, as functions have a stack.
+const ABI: Version = Version { major: 3, minor: 0 };
+/// Since which version textures are `.texref` variables in `.global`.
+const TEXTURE_REFERENCES: Version = Version { major: 1, minor: 5 };
 
 /// What introduced `.b128`.
 const WIDE: Gate = gate(8, 3, SM_70);
@@ -40,10 +45,14 @@ impl Resolver<'_> {
     pub(super) fn module_variable(&mut self, id: VariableId) {
         let declaration = &self.ast[id];
         let space = declaration.space;
+        let version = self.module.version;
         let place = match space.value {
             Space::Const { .. } => StateSpace::Const,
             Space::Global => StateSpace::Global,
             Space::Shared => StateSpace::Shared,
+            // Before the ABI there was a place for them that all functions of a thread share.
+            Space::Local if version < ABI => StateSpace::Local,
+            Space::Tex if version < TEXTURE_REFERENCES => return self.texture_of_old(declaration),
             Space::Tex | Space::Reg | Space::Local | Space::Param | Space::Sreg => {
                 let hint = match space.value {
                     Space::Tex => "declare a `.global .texref` instead",
@@ -62,6 +71,17 @@ impl Resolver<'_> {
             }
         };
         self.variables(declaration, place, None);
+    }
+
+    /// `.tex .u32 name`, which is `.global .texref name` (PTX ISA, "Texture State Space").
+    fn texture_of_old(&mut self, declaration: &ast::Variable) {
+        let ty = declaration.ty;
+        if !matches!(ty.value, ScalarType::U32 | ScalarType::U64) {
+            let message = format!("a texture is declared as `.u32` or `.u64`, not `{}`", ty.value);
+            self.error(codes::VARIABLE_TYPE, ty.span, message);
+        }
+        let reference = Spanned::new(ScalarType::TexRef, ty.span);
+        self.variables(&ast::Variable { ty: reference, ..declaration.clone() }, StateSpace::Global, None);
     }
 
     /// A declaration in a body.
@@ -466,7 +486,7 @@ impl Resolver<'_> {
     }
 
     /// The first of the new registers for a name: one, or one for each lane.
-    fn add_registers(&mut self, name: Name, ty: ScalarType, lanes: u8) -> RegId {
+    pub(super) fn add_registers(&mut self, name: Name, ty: ScalarType, lanes: u8) -> RegId {
         let first = RegId(self.body.body.registers.len() as u32);
         if lanes == 1 {
             self.body.body.registers.push(Register { name, ty });

@@ -48,6 +48,8 @@ impl Parser<'_> {
                 self.advance();
                 None
             }
+            // Early compilers end a declaration with the line, and ptxas looks for no more.
+            Tok::Dot if begins_item(self.text()) => None,
             _ => return self.expected("`{` and the body, or `;`"),
         };
         let function = Function { linkage, kind, attributes, name, returns, params, directives, body };

@@ -41,20 +41,9 @@ impl Select<'_> {
             Op::MulFloat(op) => {
                 self.arithmetic("MUL", (op.rnd, op.ftz, op.sat, op.ty), op.d, &[&op.a, &op.b], false)
             }
-            Op::FmaFloat(op) => self.arithmetic(
-                "FMA",
-                (Some(op.rnd), op.ftz, op.sat, op.ty),
-                op.d,
-                &[&op.a, &op.b, &op.c],
-                false,
-            ),
-            Op::MadFloat(op) => self.arithmetic(
-                "FMA",
-                (Some(op.rnd), op.ftz, op.sat, op.ty),
-                op.d,
-                &[&op.a, &op.b, &op.c],
-                false,
-            ),
+            Op::FmaFloat(op) => {
+                self.arithmetic("FMA", (op.rnd, op.ftz, op.sat, op.ty), op.d, &[&op.a, &op.b, &op.c], false)
+            }
             Op::NegFloat(op) => self.sign(op.ty, op.ftz, op.d, &op.a, "-"),
             Op::AbsFloat(op) => self.sign(op.ty, op.ftz, op.d, &op.a, "|"),
             Op::MinFloat(op) if op.ty == ScalarType::F64 => self.extreme_double(op.d, &op.a, &op.b, false),

@@ -86,6 +86,8 @@ pub(crate) struct Select<'a> {
     code: Code,
     /// Bytes of local memory that have been given out.
     frame: u64,
+    /// Where the module's own variables are in it.
+    locals: HashMap<VarId, u64>,
     refused: Vec<Diagnostic>,
     /// PTX's predicates live in general registers, as there are more than seven.
     spread: bool,
@@ -193,6 +195,7 @@ pub(crate) fn select<'a>(
         layout,
         code,
         frame: bodies.handed_on_stack,
+        locals: HashMap::default(),
         refused,
         spread,
         rounds,

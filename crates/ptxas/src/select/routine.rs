@@ -14,6 +14,7 @@
 //!
 //! No register keeps its value in a call: what is alive behind one is spilled by [`crate::registers`].
 
+use super::special::is_of_module;
 use super::{Done, Function, Refusal, Select};
 use crate::bodies::Bodies;
 use crate::code::{Label, Operand, Reg};
@@ -134,6 +135,9 @@ impl<'a> Select<'a> {
         arguments: &[Argument],
         results: &[Argument],
     ) -> Done {
+        if self.module.variables.iter().any(is_of_module) {
+            return Err("in a module whose functions share variables in local memory".to_owned());
+        }
         let declaration = &self.module.functions[id.index()];
         let handover = handover(self.module, id, &callee.body.registers);
         let size = handover.size;

@@ -4,7 +4,7 @@ use super::{Refusal, Select};
 use crate::code::{Operand, Reg};
 use crate::layout::SHARED_BASE;
 use ptx::isa::SpecialRegister;
-use ptx::module::{FuncId, Symbol, VarId};
+use ptx::module::{FuncId, Symbol, VarId, Variable};
 use ptx::types::{StateSpace, TypeKind};
 use smol_str::format_smolstr;
 
@@ -177,13 +177,17 @@ impl Select<'_> {
 
     /// Where a local variable is in the frame.
     pub(super) fn local(&mut self, id: VarId) -> u64 {
-        if let Some(&at) = self.at.locals.get(&id) {
-            return at;
-        }
         let variable = &self.module.variables[id.index()];
-        let at = self.frame.next_multiple_of(u64::from(variable.align.max(4)));
-        self.frame = at + variable.size.max(4);
-        self.at.locals.insert(id, at);
-        at
+        let places = if is_of_module(variable) { &mut self.locals } else { &mut self.at.locals };
+        *places.entry(id).or_insert_with(|| {
+            let at = self.frame.next_multiple_of(u64::from(variable.align.max(4)));
+            self.frame = at + variable.size.max(4);
+            at
+        })
     }
+}
+
+/// Whether it is a variable in local memory that all functions share, as modules have until PTX 3.0.
+pub(super) fn is_of_module(variable: &Variable) -> bool {
+    variable.space == StateSpace::Local && variable.function.is_none()
 }
