@@ -145,23 +145,45 @@ impl Detector {
         self.sites.get(self.sites.id(self.launches[launch].module, issue.function, issue.instruction))
     }
 
-    /// Warps of a pack execute an instruction.
+    /// Warps of a pack execute an instruction, and those that [follow](crate::together) it.
     #[inline(always)]
     pub(crate) fn issue(&mut self, launch: usize, issue: &Issue<'_>) {
+        let (who, what) = self.who_issues(launch, issue);
+        match what.followers.is_empty() || !self.is_told_together() {
+            true => self.issue_by((who, &what), issue),
+            false => self.issue_team((who, &what), issue),
+        }
+    }
+
+    /// The same without those.
+    pub(crate) fn issue_alone(&mut self, launch: usize, issue: &Issue<'_>) {
+        let (who, what) = self.who_issues(launch, issue);
+        self.issue_by((who, &what), issue);
+    }
+
+    /// Of instructions whose first one has followers.
+    #[inline(never)]
+    fn issue_team(&mut self, (who, what): (Who, &Site), issue: &Issue<'_>) {
+        let together = issue.access.is_some_and(|access| self.read_together((who, what), &access, issue.masks));
+        if !together {
+            self.each_of_team(who.launch, issue, |detector, issue| detector.issue_alone(who.launch, issue));
+        }
+    }
+
+    #[inline(always)]
+    fn who_issues(&self, launch: usize, issue: &Issue<'_>) -> (Who, Site) {
         let of = &self.launches[launch];
         let site = self.sites.id(of.module, issue.function, issue.instruction);
-        let what = *self.sites.get(site);
-        let who = Who {
-            launch,
-            block: issue.block,
-            home: of.home(issue.block),
-            warp: issue.first_warp as u16,
-            site,
-        };
+        let (block, warp) = (issue.block, issue.first_warp as u16);
+        (Who { launch, block, home: of.home(block), warp, site }, *self.sites.get(site))
+    }
+
+    #[inline(always)]
+    fn issue_by(&mut self, (who, what): (Who, &Site), issue: &Issue<'_>) {
         if self.sites.have_products || self.locks.is_some() {
-            return self.issue_closely((who, &what), issue);
+            return self.issue_closely((who, what), issue);
         }
-        self.issue_to((who, &what), issue, issue.masks);
+        self.issue_to((who, what), issue, issue.masks);
     }
 
     /// The same where instructions that access nothing may matter.

@@ -16,6 +16,7 @@
 //! | `observed` | which strong writes were observed, for later accesses of their location |
 //! | `polls`, `looks` | strong reads that say nothing new; those that nobody need be told of |
 //! | `site` | what an instruction is to the memory model |
+//! | `together` | loads that one of them tells of |
 //! | `runs` | which lanes access memory one after the other |
 //! | `shadow`, `pool`, `reused`, `row`, `words`, `readers`, `half_rows`, `reads`, `global` | who accessed every byte last |
 //! | `interval`, `places`, `anchors` | shared memory between two barriers of a CTA; where the lanes of a warp access it; which accesses have addresses in common |
@@ -86,6 +87,7 @@ mod strong;
 mod suppress;
 mod talking;
 mod tickets;
+mod together;
 mod told;
 mod trail;
 mod weak;
@@ -352,6 +354,7 @@ impl Observer for Watch<'_> {
         let site = of_run.sites.get(of_run.sites.id(self.module, function, instruction));
         // Who looks into locks asks what threads do that have tried one in vain.
         let matters = site.action != site::Action::None && (of_locks.is_some() || !site.own);
+        let matters = matters && !(site.follows && of_run.is_told_together());
         matters || of_run.follows_products(self.module, function)
     }
 

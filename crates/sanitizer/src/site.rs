@@ -4,6 +4,7 @@
 use crate::anchors::{Anchor, anchors};
 use crate::looks::Looking;
 use crate::products::{self, Step};
+use crate::together::{Follower, Followers, Teams};
 use machine::fault::Access;
 use memory_model::definitions::NEWEST;
 use memory_model::event::{Order, Scope};
@@ -125,6 +126,9 @@ pub(crate) struct Site {
     pub(crate) element: u32,
     /// What its addresses are computed of, once that is [known](Sites::find_anchors).
     pub(crate) anchor: Option<Anchor>,
+    /// Loads that are judged with it, and whether it is [judged with another one](crate::together).
+    pub(crate) followers: Followers,
+    pub(crate) follows: bool,
     /// The module, function and index.
     pub(crate) module: u32,
     pub(crate) function: FuncId,
@@ -249,6 +253,8 @@ pub(crate) struct Sites {
     anchored: Vec<Vec<bool>>,
     /// For each module, which instructions are strong loads.
     looking: Vec<Looking>,
+    /// Of all instructions.
+    followers: Vec<Follower>,
     /// Whether any function of any module multiplies matrices.
     pub(crate) have_products: bool,
 }
@@ -267,13 +273,15 @@ impl Default for Sites {
             own: false,
             element: 1,
             anchor: None,
+            followers: Followers::default(),
+            follows: false,
             module: DRIVER,
             function: FuncId(0),
             instruction: 0,
         };
         let sites = vec![of_driver(Access::Load), of_driver(Access::Store)];
-        let (starts, steps, asynchronous, anchored, looking) = Default::default();
-        Self { sites, starts, steps, asynchronous, anchored, looking, have_products: false }
+        let (starts, steps, asynchronous, anchored, looking, followers) = Default::default();
+        Self { sites, starts, steps, asynchronous, anchored, looking, followers, have_products: false }
     }
 }
 
@@ -281,12 +289,17 @@ impl Sites {
     /// Adds a module; its number.
     pub(crate) fn add(&mut self, module: &Module) -> u32 {
         let number = self.starts.len() as u32;
+        let functions = (0..module.functions.len() as u32).map(FuncId);
+        let steps: Vec<_> = functions.map(|function| products::steps(module, function)).collect();
         let mut starts = Vec::with_capacity(module.functions.len());
         let mut asynchronous = false;
         let mut looking = vec![Vec::new(); module.functions.len()];
         for (index, function) in module.functions.iter().enumerate() {
             starts.push(self.sites.len() as SiteId);
             let Some(body) = &function.body else { continue };
+            // Where matrices are multiplied every instruction is told.
+            let of_function = FuncId(index as u32);
+            let mut teams = if steps[index].is_none() { Teams::new(module, of_function) } else { None };
             for (place, instruction) in body.instructions.iter().enumerate() {
                 let opcode = module.opcode(instruction);
                 let effects = opcode.sem().map_or(&Effects::PURE, |sem| sem.effects());
@@ -316,10 +329,20 @@ impl Sites {
                     own: spaces.any(|space| OWN.contains(&space)),
                     element: opcode.ty(Slot::Type).map_or(16, |ty| ty.bytes()).max(1),
                     anchor: None,
+                    followers: Followers::default(),
+                    follows: false,
                     module: number,
-                    function: FuncId(index as u32),
+                    function: of_function,
                     instruction: place as u32,
                 });
+                if let Some((teams, site)) = teams.as_mut().zip(self.sites.last()) {
+                    teams.add(instruction, site, effects);
+                }
+            }
+            for (leader, followers) in teams.map_or_else(Vec::new, Teams::finish) {
+                let leader = (starts[index] + leader) as usize;
+                followers.iter().for_each(|of| self.sites[leader + of.behind as usize].follows = true);
+                self.sites[leader].followers = Followers::added(&mut self.followers, &followers);
             }
         }
         self.starts.push(starts);
@@ -327,8 +350,6 @@ impl Sites {
         self.looking.push(if any { Arc::new(looking) } else { Arc::default() });
         self.asynchronous.push(asynchronous);
         self.anchored.push(vec![false; module.functions.len()]);
-        let functions = (0..module.functions.len() as u32).map(FuncId);
-        let steps: Vec<_> = functions.map(|function| products::steps(module, function)).collect();
         self.have_products |= steps.iter().any(Option::is_some);
         self.steps.push(steps);
         number
@@ -366,6 +387,11 @@ impl Sites {
     /// How many modules there are.
     pub(crate) fn modules(&self) -> usize {
         self.starts.len()
+    }
+
+    /// All [followers](Followers).
+    pub(crate) fn followers(&self) -> &[Follower] {
+        &self.followers
     }
 
     /// The site of an instruction.

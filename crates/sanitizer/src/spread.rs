@@ -498,7 +498,7 @@ impl Observer for Spread<'_> {
             }
             match &self.shards {
                 Some(shards) => {
-                    talk.issue(detector, shards, issue);
+                    detector.each_of_team(0, issue, |detector, issue| talk.issue(detector, shards, issue));
                     self.look_for_finds(detector);
                 }
                 None => detector.issue(0, issue),
