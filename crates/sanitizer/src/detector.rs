@@ -164,7 +164,8 @@ impl Detector {
     /// Of instructions whose first one has followers.
     #[inline(never)]
     fn issue_team(&mut self, (who, what): (Who, &Site), issue: &Issue<'_>) {
-        let together = issue.access.is_some_and(|access| self.read_together((who, what), &access, issue.masks));
+        let together =
+            issue.access.is_some_and(|access| self.read_together((who, what), &access, issue.masks));
         if !together {
             self.each_of_team(who.launch, issue, |detector, issue| detector.issue_alone(who.launch, issue));
         }
@@ -295,10 +296,14 @@ impl Detector {
     }
 
     /// What lanes know, by group.
-    pub(crate) fn clocks(&mut self, who: Who, mask: u32) -> Vec<(u32, Arc<Clock>)> {
+    pub(crate) fn clocks(&mut self, who: Who, mask: u32) -> impl Iterator<Item = (u32, Arc<Clock>)> + use<> {
         let groups = &self.warp(who).groups;
         let inside = groups.iter().filter(|group| group.mask & mask != 0);
-        inside.map(|group| (group.mask & mask, Arc::clone(&group.knowledge.generic))).collect()
+        let mut all = inside.map(|group| (group.mask & mask, Arc::clone(&group.knowledge.generic)));
+        // Mostly there is one, for which no list is made.
+        let first = all.next();
+        let others: Vec<_> = all.collect();
+        first.into_iter().chain(others)
     }
 
     /// An access to one range.

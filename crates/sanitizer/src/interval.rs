@@ -217,7 +217,9 @@ impl Interval {
         };
         let follows = |&Follower { further, bytes, .. }: &Follower| {
             matches!(bytes, 4 | 8 | 16)
-                && reach.moved(further).is_some_and(|reach| is_followed(reach, bytes) && is_written(reach, bytes))
+                && reach
+                    .moved(further)
+                    .is_some_and(|reach| is_followed(reach, bytes) && is_written(reach, bytes))
         };
         let at_steps = places.of(&self.warps).all(|of| of.is_at_steps());
         if !at_steps || !is_written(reach, access.bytes) || !followers.iter().all(follows) {

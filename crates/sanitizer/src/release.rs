@@ -32,13 +32,13 @@ impl Home {
 
 /// What was released to a location, or to a phase of a barrier.
 ///
-/// Whoever releases to what others hold copies it first, and counters of a grid's barrier carry a part of each CTA: so most parts
-/// stand in a list that copies share, and the latest beside it until there are enough of them.
+/// Whoever releases to what others hold copies it first, and counters of a grid's barrier carry a part of each CTA: so copies share
+/// all parts. Most stand in a list, and the latest before it, each with those that came earlier, until there are enough of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Released {
     /// In the order of their keys.
     settled: Arc<Vec<Part>>,
-    latest: Vec<Part>,
+    latest: Option<Arc<Latest>>,
     /// What was released to the device.
     device: Option<Knowledge>,
     line: Option<Arc<Line>>,
@@ -60,8 +60,16 @@ impl Part {
     }
 }
 
-/// Parts that stand beside those that copies share, at most.
-const LATEST: usize = 16;
+/// A part, and those before it that are in no list yet.
+#[derive(Clone, Debug)]
+struct Latest {
+    part: Part,
+    before: Option<Arc<Self>>,
+    count: usize,
+}
+
+/// Parts that are in no list, at most.
+const LATEST: usize = 32;
 
 impl Released {
     /// What a write without a release carries.
@@ -71,7 +79,7 @@ impl Released {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.settled.is_empty() && self.latest.is_empty()
+        self.settled.is_empty() && self.latest.is_none()
     }
 
     /// A thread releases what it knows.
@@ -86,29 +94,42 @@ impl Released {
             },
         }
         let new = Part { home, scope, knowledge };
-        match self.latest.iter_mut().find(|part| part.key() == new.key()) {
-            Some(part) => part.knowledge.join(&new.knowledge),
-            None => self.latest.push(new),
+        // Who releases twice in a row to what nobody has seen meanwhile.
+        if let Some(own) =
+            self.latest.as_mut().and_then(Arc::get_mut).filter(|own| own.part.key() == new.key())
+        {
+            return own.part.knowledge.join(&new.knowledge);
         }
-        if self.latest.len() > LATEST {
+        if self.latest.as_ref().is_some_and(|latest| latest.count == LATEST) {
             self.settle();
         }
+        let before = self.latest.take();
+        let count = before.as_ref().map_or(0, |before| before.count) + 1;
+        self.latest = Some(Arc::new(Latest { part: new, before, count }));
+    }
+
+    /// The parts that are in no list.
+    fn latest(&self) -> impl Iterator<Item = &Part> {
+        let all = std::iter::successors(self.latest.as_deref(), |latest| latest.before.as_deref());
+        all.map(|latest| &latest.part)
     }
 
     /// The latest parts are shared from now on.
     fn settle(&mut self) {
-        let settled = Arc::make_mut(&mut self.settled);
-        for part in self.latest.drain(..) {
+        let mut all = std::mem::take(&mut self.settled);
+        let settled = Arc::make_mut(&mut all);
+        for part in self.latest() {
             match settled.binary_search_by_key(&part.key(), Part::key) {
                 Ok(at) => settled[at].knowledge.join(&part.knowledge),
-                Err(at) => settled.insert(at, part),
+                Err(at) => settled.insert(at, part.clone()),
             }
         }
+        (self.settled, self.latest) = (all, None);
     }
 
     /// What was released to a thread that acquires at a scope, but for what was released to the device and is for it.
     fn parts(&self, home: Home, scope: Scope) -> impl Iterator<Item = &Part> {
-        let all = self.settled.iter().chain(&self.latest);
+        let all = self.settled.iter().chain(self.latest());
         let wide = scope >= Scope::Gpu;
         // Mostly there is nothing else.
         let all = all.take(if wide && !self.narrow { 0 } else { usize::MAX });

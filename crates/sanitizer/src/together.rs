@@ -140,19 +140,21 @@ impl<'m> Teams<'m> {
         let opcode = self.module.opcode(instruction);
         let elements = opcode.get(Slot::Vec).map_or(Some(1), Modifier::vector_length)?;
         let bytes = opcode.ty(Slot::Type)?.bytes() * elements;
-        let mut addresses = (0..).zip(self.body.operands(instruction)).filter_map(|(at, operand)| match operand {
-            Operand::Address { base: AddressBase::Register(base), offset } => {
-                Some((*base, opcode.operand_space(at)?, *offset, bytes))
-            }
-            _ => None,
-        });
+        let mut addresses =
+            (0..).zip(self.body.operands(instruction)).filter_map(|(at, operand)| match operand {
+                Operand::Address { base: AddressBase::Register(base), offset } => {
+                    Some((*base, opcode.operand_space(at)?, *offset, bytes))
+                }
+                _ => None,
+            });
         addresses.next()
     }
 }
 
 /// Whether nobody notices that a thread executes an instruction, and that takes no other lanes; it may read what others have.
 fn is_silent(site: &Site, effects: &Effects) -> bool {
-    let Effects { flow, convergence, barrier, memory, fence, asynchronous, groups, state, waits, .. } = effects;
+    let Effects { flow, convergence, barrier, memory, fence, asynchronous, groups, state, waits, .. } =
+        effects;
     let reads = |effect: &isa::MemoryEffect| {
         effect.proxy == Proxy::Generic && effect.access == isa::Access::Load && !site.is_strong()
     };
@@ -174,7 +176,9 @@ pub(crate) fn moved(addresses: PackAddresses<'_>, further: i64) -> PackAddresses
         PackAddresses::Narrow(planes, offset) => {
             PackAddresses::Narrow(planes, offset.wrapping_add(further as u32))
         }
-        PackAddresses::Wide(planes, offset) => PackAddresses::Wide(planes, offset.wrapping_add_signed(further)),
+        PackAddresses::Wide(planes, offset) => {
+            PackAddresses::Wide(planes, offset.wrapping_add_signed(further))
+        }
     }
 }
 
