@@ -106,6 +106,7 @@ use machine::observe::{Happening, Issue, Lanes, Observer};
 use machine::{Device, Fault, SchedulerKind, Trap};
 use ptx::module::{Checked, FuncId, Module};
 use queue::Queue;
+use runs::are_private;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -134,6 +135,8 @@ pub struct Watch<'a> {
     module: u32,
     whole: Option<Whole>,
     looks: Option<Looks>,
+    /// Whether it is of interest, too, what threads do that can race with nobody.
+    tells_all: bool,
 }
 
 impl std::fmt::Debug for Watch<'_> {
@@ -211,7 +214,7 @@ impl Sanitizer {
         // What threads see in vain is of interest there.
         let tells_all = detectors.of_locks.is_some() || detectors.of_run.records_steps();
         let looks = if tells_all { None } else { Looks::new(detectors.of_run.sites.looking(module)) };
-        Watch { sanitizer: self, launch, module, whole: None, looks }
+        Watch { sanitizer: self, launch, module, whole: None, looks, tells_all }
     }
 
     /// Whether a launch on a device that begins after a moment may [run on so many host threads](Watch::spread), as things are.
@@ -339,7 +342,10 @@ impl Watch<'_> {
 
 impl Observer for Watch<'_> {
     fn issue(&self, issue: &Issue<'_>) {
-        let Self { sanitizer, looks, .. } = self;
+        let Self { sanitizer, looks, tells_all, .. } = self;
+        if !tells_all && issue.access.is_some_and(|access| are_private(&access, issue.masks)) {
+            return;
+        }
         let in_vain = || looks.as_ref().is_some_and(|looks| looks.says_nothing(issue, &sanitizer.others));
         if issue.masks.iter().any(|mask| *mask != 0) && !in_vain() {
             match &sanitizer.queue {

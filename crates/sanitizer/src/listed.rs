@@ -42,6 +42,8 @@ struct Reads {
     bytes: u32,
     /// Of a run only the first address is listed: the lanes there, and how many elements it has.
     run: Option<(u32, u8)>,
+    /// How many more warps read whole runs, each behind that of the warp before it.
+    more: u8,
 }
 
 /// See the module.
@@ -161,7 +163,7 @@ impl Listed {
             self.said += clock.size();
         }
         let (bytes, clock) = (bytes as u32, self.clocks.len() - 1);
-        self.reads.push(Reads { home: by.home, warp: by.warp, entry, clock, bytes, run });
+        self.reads.push(Reads { home: by.home, warp: by.warp, entry, clock, bytes, run, more: 0 });
     }
 
     /// A page is listed.
@@ -321,6 +323,22 @@ impl Global {
         true
     }
 
+    /// Lists the run of the next warp of a pack, of so many bytes, behind the one that was listed last, if that can be.
+    #[inline(always)]
+    pub(crate) fn list_next(&mut self, first: u64, bytes: u64, everyone: Time) -> bool {
+        let last = first.saturating_add(bytes - 1);
+        let may = last < SHARED_WINDOW
+            && self.may_list(Self::page_of(first), everyone)
+            && (Self::page_of(first) == Self::page_of(last) || self.may_list(Self::page_of(last), everyone));
+        match self.listed.reads.last_mut() {
+            Some(reads) if may => {
+                reads.more += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Whether reads of a page can be listed by who knows everybody up to a time.
     #[inline(always)]
     fn may_list(&mut self, number: u64, everyone: Time) -> bool {
@@ -439,19 +457,23 @@ impl Checker<'_> {
         happens_to: &impl Fn(u64) -> bool,
     ) {
         let mut all = all.iter().copied();
-        for &Reads { home, warp, entry, clock, bytes, run } in reads {
+        for &Reads { home, warp, entry, clock, bytes, run, more } in reads {
             let site = self.sites.get(entry.site());
             if let Some((lanes, count)) = run {
                 let word = all.next().unwrap_or_default();
-                let (address, bytes) = (begin + u64::from(word) * GRANULE, u64::from(bytes));
-                let by =
-                    Accessor::new(home, (warp, entry.lanes), &clocks[clock], entry, (site, Access::Load));
-                let run = Run { address, lanes, count: count.into(), bytes };
-                for part in of_pages(run).filter(|part| pages.contains(&Global::page_of(part.address))) {
-                    if happens_to(Global::page_of(part.address)) {
-                        global.listed.refuse(entry.site());
+                let (mut address, bytes) = (begin + u64::from(word) * GRANULE, u64::from(bytes));
+                for further in 0..=u32::from(more) {
+                    let entry = Entry { warps: entry.warps << further, ..entry };
+                    let of = (warp + further as u16, entry.lanes);
+                    let by = Accessor::new(home, of, &clocks[clock], entry, (site, Access::Load));
+                    let run = Run { address, lanes, count: count.into(), bytes };
+                    address = run.end();
+                    for part in of_pages(run).filter(|part| pages.contains(&Global::page_of(part.address))) {
+                        if happens_to(Global::page_of(part.address)) {
+                            global.listed.refuse(entry.site());
+                        }
+                        self.read_part(global, &part, &by);
                     }
-                    self.read_part(global, &part, &by);
                 }
                 continue;
             }

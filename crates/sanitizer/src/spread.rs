@@ -20,7 +20,7 @@ use crate::global::{Global, PAGE, bits};
 use crate::looks::Looks;
 use crate::report::Checks;
 use crate::row::ROW;
-use crate::runs::each_lane;
+use crate::runs::{are_private, each_lane};
 use crate::shadow::{Extras, GRANULE};
 use crate::shards::{self, Shard, Shards};
 use crate::shared_out::on_threads;
@@ -489,7 +489,8 @@ fn parts_of(device: &Device, range: Range<u64>) -> Vec<Range<u64>> {
 
 impl Observer for Spread<'_> {
     fn issue(&self, issue: &Issue<'_>) {
-        if issue.masks.iter().all(|mask| *mask == 0) {
+        let private = issue.access.is_some_and(|access| are_private(&access, issue.masks));
+        if private || issue.masks.iter().all(|mask| *mask == 0) {
             return;
         }
         self.with_part(|Part { detector, talk, known }| {
