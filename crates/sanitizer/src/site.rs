@@ -136,6 +136,28 @@ pub(crate) struct Site {
 }
 
 impl Site {
+    /// An instruction that accesses nothing and orders nothing.
+    fn plain(module: u32, function: FuncId, instruction: u32) -> Self {
+        Self {
+            action: Action::None,
+            order: Order::Weak,
+            scope: Scope::Gpu,
+            strong: false,
+            releases: false,
+            acquires: false,
+            seen: true,
+            exchanges: false,
+            own: false,
+            element: 1,
+            anchor: None,
+            followers: Followers::default(),
+            follows: false,
+            module,
+            function,
+            instruction,
+        }
+    }
+
     /// Whether it is a strong operation.
     pub(crate) fn is_strong(&self) -> bool {
         self.strong
@@ -263,21 +285,8 @@ impl Default for Sites {
     fn default() -> Self {
         let of_driver = |access| Site {
             action: Action::Access(access),
-            order: Order::Weak,
             scope: Scope::Sys,
-            strong: false,
-            releases: false,
-            acquires: false,
-            seen: true,
-            exchanges: false,
-            own: false,
-            element: 1,
-            anchor: None,
-            followers: Followers::default(),
-            follows: false,
-            module: DRIVER,
-            function: FuncId(0),
-            instruction: 0,
+            ..Site::plain(DRIVER, FuncId(0), 0)
         };
         let sites = vec![of_driver(Access::Load), of_driver(Access::Store)];
         let (starts, steps, asynchronous, anchored, looking, followers) = Default::default();
@@ -302,7 +311,16 @@ impl Sites {
             let mut teams = if steps[index].is_none() { Teams::new(module, of_function) } else { None };
             for (place, instruction) in body.instructions.iter().enumerate() {
                 let opcode = module.opcode(instruction);
-                let effects = opcode.sem().map_or(&Effects::PURE, |sem| sem.effects());
+                let effects = opcode.sem().map(|sem| sem.effects());
+                let plain = Site::plain(number, of_function, place as u32);
+                let Some(effects) = effects.filter(|effects| !effects.is_pure()) else {
+                    looking[index].push(false);
+                    self.sites.push(plain);
+                    if let Some(teams) = &mut teams {
+                        teams.add(instruction, &plain, effects);
+                    }
+                    continue;
+                };
                 let count = body.operands(instruction).iter().find_map(|operand| match operand {
                     ptx::module::Operand::Immediate(value) => Some(*value as u32),
                     _ => None,
@@ -317,7 +335,7 @@ impl Sites {
                 let reduces = effects.memory.iter().any(|effect| effect.access == isa::Access::Reduce);
                 looking[index].push(action == Action::Access(Access::Load) && NEWEST.is_strong(order));
                 let mut spaces = (0..opcode.data().operands.len()).filter_map(|i| opcode.operand_space(i));
-                self.sites.push(Site {
+                let site = Site {
                     action,
                     order,
                     scope,
@@ -328,15 +346,11 @@ impl Sites {
                     exchanges: opcode.has(Modifier::Cas) || opcode.has(Modifier::Exch),
                     own: spaces.any(|space| OWN.contains(&space)),
                     element: opcode.ty(Slot::Type).map_or(16, |ty| ty.bytes()).max(1),
-                    anchor: None,
-                    followers: Followers::default(),
-                    follows: false,
-                    module: number,
-                    function: of_function,
-                    instruction: place as u32,
-                });
-                if let Some((teams, site)) = teams.as_mut().zip(self.sites.last()) {
-                    teams.add(instruction, site, effects);
+                    ..plain
+                };
+                self.sites.push(site);
+                if let Some(teams) = &mut teams {
+                    teams.add(instruction, &site, Some(effects));
                 }
             }
             for (leader, followers) in teams.map_or_else(Vec::new, Teams::finish) {

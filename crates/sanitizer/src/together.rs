@@ -77,15 +77,15 @@ impl<'m> Teams<'m> {
         Some(Self { module, body, labels, open: Vec::new(), done: Vec::new() })
     }
 
-    /// The next instruction, and what it is.
-    pub(crate) fn add(&mut self, instruction: &Instruction, site: &Site, effects: &Effects) {
+    /// The next instruction, what it is, and its effects as far as they are known.
+    pub(crate) fn add(&mut self, instruction: &Instruction, site: &Site, effects: Option<&Effects>) {
         let at = site.instruction;
         while self.labels.last().is_some_and(|label| *label <= at) {
             self.labels.pop();
             self.end(|_| true);
         }
         let load = self.load(instruction, site);
-        if load.is_none() && !is_silent(site, effects) {
+        if load.is_none() && !effects.is_some_and(|effects| is_silent(site, effects)) {
             return self.end(|_| true);
         }
         if let Some((base, space, offset, bytes)) = load {
@@ -128,6 +128,9 @@ impl<'m> Teams<'m> {
 
     /// No more loads belong to some.
     fn end(&mut self, ends: impl FnMut(&mut Team) -> bool) {
+        if self.open.is_empty() {
+            return;
+        }
         let over = self.open.extract_if(.., ends).filter(|team| !team.followers.is_empty());
         self.done.extend(over.map(|team| (team.leader, team.followers)));
     }
