@@ -212,3 +212,100 @@ impl Detector {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::site::Sites;
+    use machine::lanes::Plane;
+
+    /// The teams of a kernel with a body: instructions, with how much further on and how many bytes followers read.
+    fn teams(body: &str) -> Vec<(u32, Vec<(u32, i64, u32)>)> {
+        let text = format!(
+            ".version 8.0
+            .target sm_90
+            .address_size 64
+            .visible .entry k()
+            {{
+                .reg .pred %p<3>;
+                .reg .b16 %h<3>;
+                .reg .b32 %r<9>;
+                .reg .b64 %d<3>;
+                {body}
+                ret;
+            }}"
+        );
+        let source = ptx::source::Source::new("together.ptx", text);
+        let (module, _) = ptx::compile(&source).into_result().expect("the text is correct");
+        let mut sites = Sites::default();
+        let number = sites.add(&module);
+        let count = module.functions[0].body.as_ref().map_or(0, |body| body.instructions.len());
+        let followers = |at: u32| {
+            let followers = sites.get(sites.id(number, FuncId(0), at)).followers;
+            let of = |of: &Follower| (at + of.behind, of.further, of.bytes);
+            (at, sites.followers()[followers.range()].iter().map(of).collect::<Vec<_>>())
+        };
+        let all: Vec<_> =
+            (0..count as u32).map(followers).filter(|(_, followers)| !followers.is_empty()).collect();
+        let mut follow: Vec<u32> = all.iter().flat_map(|(_, all)| all.iter().map(|(at, ..)| *at)).collect();
+        follow.sort_unstable();
+        let told = |at: &u32| sites.get(sites.id(number, FuncId(0), *at)).follows;
+        assert_eq!((0..count as u32).filter(told).collect::<Vec<_>>(), follow);
+        all
+    }
+
+    #[test]
+    fn loads_of_one_base_follow_the_first() {
+        let found = teams(
+            "ld.shared.u32 %r0, [%r7+8];
+            ld.global.u32 %r1, [%d0];
+            add.u32 %r2, %r0, %r1;
+            ld.shared.v2.u32 {%r3, %r4}, [%r7];
+            ld.shared.u16 %h0, [%r7+24];
+            ld.global.u32 %r1, [%d0+-4];
+            ld.global.u32 %r1, [%d1];",
+        );
+        assert_eq!(found, [(0, vec![(3, -8, 8), (4, 16, 2)]), (1, vec![(5, -4, 4)])]);
+    }
+
+    #[test]
+    fn nothing_follows_over_what_others_notice_or_what_changes_where_it_reads() {
+        let load = "ld.shared.u32 %r0, [%r7];\n";
+        let guarded = "@%p0 ld.shared.u32 %r0, [%r7];\n";
+        let between = [
+            "st.shared.u32 [%r6], %r0;",
+            "bar.sync 0;",
+            "bar.warp.sync -1;",
+            "fence.acq_rel.gpu;",
+            "ld.acquire.gpu.global.u32 %r1, [%d0];",
+            "ld.volatile.global.u32 %r1, [%d0];",
+            "atom.global.add.u32 %r1, [%d0], 1;",
+            "red.shared.add.u32 [%r6], 1;",
+            "add.u32 %r7, %r7, 4;",
+            "ld.shared.v2.u32 {%r6, %r7}, [%r5];",
+            "@%p1 mov.u32 %r7, 0;",
+            "nanosleep.u32 20;",
+            "here:",
+            "@%p1 bra there; there:",
+            "@%p1 ret;",
+        ];
+        for between in between {
+            assert_eq!(teams(&format!("{load}{between}\n{load}")), [], "{between}");
+        }
+        for between in ["", "setp.eq.u32 %p1, %r0, 0;", "ld.global.u32 %r1, [%d0];", "shl.b32 %r1, %r0, 2;"] {
+            assert_eq!(teams(&format!("{load}{between}\n{load}")).len(), 1, "{between}");
+        }
+        assert_eq!(teams(&format!("{guarded}{guarded}")).len(), 1);
+        assert_eq!(teams(&format!("{guarded}setp.eq.u32 %p0, %r0, 0;\n{guarded}")), []);
+        assert_eq!(teams(&format!("{guarded}{load}@!%p0 {load}")), []);
+    }
+
+    #[test]
+    fn moved_addresses_are_those_of_followers() {
+        let wide = [Plane([0x1000; 32])];
+        let narrow = [Plane([0x40; 32])];
+        assert_eq!(moved(PackAddresses::Wide(&wide, 8), -16).lanes(0), [0xff8; 32]);
+        assert_eq!(moved(PackAddresses::Narrow(&narrow, 4), -8).lanes(0), [0x3c; 32]);
+        assert_eq!(moved(PackAddresses::Uniform(0x80), 0x10).lanes(0), [0x90; 32]);
+    }
+}
