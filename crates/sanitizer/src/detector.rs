@@ -505,7 +505,10 @@ impl Detector {
         if location.released.is_empty() || warp.have_seen(lanes, known) {
             return;
         }
-        warp.update(lanes, |group| location.released.acquire(home, site.scope, &mut group.knowledge));
+        let own = (home.cta, who.warp, lanes.trailing_zeros());
+        if !(lanes.is_power_of_two() && location.released.is_known_to(own)) {
+            warp.update(lanes, |group| location.released.acquire(home, site.scope, &mut group.knowledge));
+        }
         // What this very read has acquired before is known, and so is what the location carries still.
         let again = |seen: &Seen| {
             seen.acquired && seen.site == who.site || location.released.continues(&seen.released)
@@ -608,6 +611,9 @@ impl Detector {
         for (lanes, scope, knowledge, time) in warp.fenced(1 << lane) {
             let knowledge = with_own(knowledge, home.cta, who.warp, lanes, time);
             Arc::make_mut(&mut released).release(home, scope, knowledge);
+        }
+        if releases || warp.has_fenced(1 << lane) {
+            Arc::make_mut(&mut released).released_by(thread);
         }
         if releases {
             self.tick();

@@ -6,6 +6,7 @@
 
 use crate::clock::Line;
 use crate::knowledge::Knowledge;
+use crate::observed::Thread;
 use crate::shadow::Location;
 use crate::site::Site;
 use memory_model::definitions::NEWEST;
@@ -44,6 +45,9 @@ pub(crate) struct Released {
     line: Option<Arc<Line>>,
     /// Whether something was not.
     narrow: bool,
+    /// Whether what was released last knows all of it, and the thread that has released that, if it is told.
+    has_all: bool,
+    knower: Option<Thread>,
 }
 
 /// What threads of a CTA have released at a scope.
@@ -87,12 +91,17 @@ impl Released {
         // Threads of the device and those of the system are the same here.
         let scope = scope.min(Scope::Gpu);
         match scope {
-            Scope::Cta | Scope::Cluster => self.narrow = true,
-            _ => match &mut self.device {
-                Some(known) => known.join_in_line(&mut knowledge, &mut self.line),
-                device => *device = Some(knowledge.clone()),
-            },
+            Scope::Cta | Scope::Cluster => (self.narrow, self.has_all) = (true, false),
+            _ => {
+                match &mut self.device {
+                    Some(known) => known.join_in_line(&mut knowledge, &mut self.line),
+                    device => *device = Some(knowledge.clone()),
+                }
+                let same = self.device.as_ref().is_some_and(|device| device.same(&knowledge));
+                self.has_all = same && !self.narrow;
+            }
         }
+        self.knower = None;
         let new = Part { home, scope, knowledge };
         // Who releases twice in a row to what nobody has seen meanwhile.
         if let Some(own) =
@@ -106,6 +115,16 @@ impl Released {
         let before = self.latest.take();
         let count = before.as_ref().map_or(0, |before| before.count) + 1;
         self.latest = Some(Arc::new(Latest { part: new, before, count }));
+    }
+
+    /// It was a thread that has released last.
+    pub(crate) fn released_by(&mut self, thread: Thread) {
+        self.knower = Some(thread).filter(|_| self.has_all);
+    }
+
+    /// Whether a thread has released all of it, or learned it before it has released: who takes a lock that nobody else has had meanwhile.
+    pub(crate) fn is_known_to(&self, thread: Thread) -> bool {
+        self.knower == Some(thread)
     }
 
     /// The parts that are in no list.
@@ -208,5 +227,31 @@ mod tests {
         assert_eq!(acquired(home(2, 0), Scope::Cluster), 3);
         assert_eq!(acquired(home(9, 9), Scope::Gpu), 3);
         assert_eq!(acquired(home(9, 9), Scope::Cluster), 0);
+    }
+
+    /// Only a thread that knows all that was released before need not acquire it.
+    #[test]
+    fn who_has_released_last_may_know_all() {
+        let [first, second] = [0, 1].map(|cta| (Home { cta, cluster: cta }, (cta, 0, 5)));
+        let knows = |cta: u32, time| {
+            let mut knowledge = Knowledge::all_until(3);
+            knowledge.learn(cta, 0, !0, time);
+            knowledge
+        };
+        let mut released = Released::default();
+        let mut release = |(home, thread), scope, knowledge| {
+            released.release(home, scope, knowledge);
+            let before = released.is_known_to(thread);
+            released.released_by(thread);
+            (before, [first, second].map(|(_, thread)| released.is_known_to(thread)))
+        };
+        assert_eq!(release(first, Scope::Gpu, knows(0, 5)), (false, [true, false]));
+        // The second one has not learned what the first one has done, and then it has.
+        assert_eq!(release(second, Scope::Gpu, knows(1, 6)), (false, [false, false]));
+        let mut both = knows(0, 5);
+        both.join(&knows(1, 7));
+        assert_eq!(release(second, Scope::Gpu, both), (false, [false, true]));
+        // What others of its CTA may acquire alone is not asked for.
+        assert_eq!(release(second, Scope::Cta, knows(1, 8)), (false, [false, false]));
     }
 }
