@@ -25,7 +25,7 @@ use machine::fault::Access;
 use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, TENSOR_MEMORY, WINDOW_SIZE};
 use machine::observe::{Event, Issue, Lanes};
 use memory_model::event::Scope;
-use ptx::module::{Checked, FuncId, Module};
+use ptx::module::{Checked, Module};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -219,11 +219,6 @@ impl Detector {
                 }
             }),
         }
-    }
-
-    /// Whether all instructions of a function matter, for its products of matrices.
-    pub(crate) fn follows_products(&self, module: u32, function: FuncId) -> bool {
-        self.checks.sync && self.sites.steps(module, function).is_some()
     }
 
     /// An instruction of a function that multiplies matrices.

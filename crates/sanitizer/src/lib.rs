@@ -107,6 +107,7 @@ use machine::{Device, Fault, SchedulerKind, Trap};
 use ptx::module::{Checked, FuncId, Module};
 use queue::Queue;
 use runs::are_private;
+use site::{Interest, Interests};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -132,11 +133,13 @@ pub type Whole = Arc<dyn Fn() -> Moment + Send + Sync>;
 pub struct Watch<'a> {
     sanitizer: &'a Sanitizer,
     launch: usize,
-    module: u32,
     whole: Option<Whole>,
     looks: Option<Looks>,
+    interests: Interests,
     /// Whether it is of interest, too, what threads do that can race with nobody.
     tells_all: bool,
+    /// See [`site::Interest::is_told`].
+    told: [bool; 3],
 }
 
 impl std::fmt::Debug for Watch<'_> {
@@ -214,7 +217,10 @@ impl Sanitizer {
         // What threads see in vain is of interest there.
         let tells_all = detectors.of_locks.is_some() || detectors.of_run.records_steps();
         let looks = if tells_all { None } else { Looks::new(detectors.of_run.sites.looking(module)) };
-        Watch { sanitizer: self, launch, module, whole: None, looks, tells_all }
+        let Detectors { of_run, of_locks } = &*detectors;
+        let interests = Arc::clone(of_run.sites.interests(module));
+        let told = [of_locks.is_some(), of_run.is_told_together(), of_run.checks.sync];
+        Watch { sanitizer: self, launch, whole: None, looks, interests, tells_all, told }
     }
 
     /// Whether a launch on a device that begins after a moment may [run on so many host threads](Watch::spread), as things are.
@@ -340,6 +346,13 @@ impl Watch<'_> {
     }
 }
 
+impl Watch<'_> {
+    /// For whom an instruction is of interest.
+    fn interest(&self, function: FuncId, instruction: u32) -> Option<Interest> {
+        self.interests.get(function.index())?.get(instruction as usize).copied()
+    }
+}
+
 impl Observer for Watch<'_> {
     fn issue(&self, issue: &Issue<'_>) {
         let Self { sanitizer, looks, tells_all, .. } = self;
@@ -356,12 +369,8 @@ impl Observer for Watch<'_> {
     }
 
     fn watches(&self, function: FuncId, instruction: u32) -> bool {
-        let Detectors { of_run, of_locks } = &*self.sanitizer.detectors();
-        let site = of_run.sites.get(of_run.sites.id(self.module, function, instruction));
-        // Who looks into locks asks what threads do that have tried one in vain.
-        let matters = site.action != site::Action::None && (of_locks.is_some() || !site.own);
-        let matters = matters && !(site.follows && of_run.is_told_together());
-        matters || of_run.follows_products(self.module, function)
+        let [by_locks, together, sync] = self.told;
+        self.interest(function, instruction).is_some_and(|of| of.is_told(by_locks, together, sync))
     }
 
     fn forgives(&self) -> bool {

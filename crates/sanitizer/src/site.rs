@@ -4,6 +4,7 @@
 use crate::anchors::{Anchor, anchors};
 use crate::looks::Looking;
 use crate::products::{self, Step};
+use crate::talking::is_held;
 use crate::together::{Follower, Followers, Teams};
 use machine::fault::Access;
 use memory_model::definitions::NEWEST;
@@ -164,6 +165,32 @@ impl Site {
     }
 }
 
+/// For whom an instruction is of interest: each host thread of each launch asks that of every instruction, and no lock is taken for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interest {
+    /// Whether it does something that is followed; nobody but who looks into locks asks what happens to memory of a thread's own.
+    acts: bool,
+    own: bool,
+    /// Whether it is [told of by another one](crate::together).
+    follows: bool,
+    /// Whether it is [held](crate::talking::is_held).
+    pub(crate) held: bool,
+    /// Whether it is of a function that multiplies matrices.
+    multiplies: bool,
+}
+
+/// The same of each instruction of each function of a module.
+pub(crate) type Interests = Arc<Vec<Vec<Interest>>>;
+
+impl Interest {
+    /// Whether somebody is to be told of it: who looks into locks or does not, is told of followers with their leaders, and checks
+    /// how instructions work together.
+    pub(crate) fn is_told(self, by_locks: bool, together: bool, sync: bool) -> bool {
+        let matters = self.acts && (by_locks || !self.own);
+        matters && !(self.follows && together) || sync && self.multiplies
+    }
+}
+
 /// State spaces that nobody else accesses, or nobody writes.
 const OWN: [StateSpace; 3] = [StateSpace::Local, StateSpace::ParamEntry, StateSpace::ParamFunc];
 
@@ -275,6 +302,8 @@ pub(crate) struct Sites {
     anchored: Vec<Vec<bool>>,
     /// For each module, which instructions are strong loads.
     looking: Vec<Looking>,
+    /// For each module, what is of interest.
+    interests: Vec<Interests>,
     /// Of all instructions.
     followers: Vec<Follower>,
     /// Whether any function of any module multiplies matrices.
@@ -289,8 +318,9 @@ impl Default for Sites {
             ..Site::plain(DRIVER, FuncId(0), 0)
         };
         let sites = vec![of_driver(Access::Load), of_driver(Access::Store)];
-        let (starts, steps, asynchronous, anchored, looking, followers) = Default::default();
-        Self { sites, starts, steps, asynchronous, anchored, looking, followers, have_products: false }
+        let (starts, steps, asynchronous, anchored, looking, interests, followers) = Default::default();
+        let have_products = false;
+        Self { sites, starts, steps, asynchronous, anchored, looking, interests, followers, have_products }
     }
 }
 
@@ -364,9 +394,29 @@ impl Sites {
         self.looking.push(if any { Arc::new(looking) } else { Arc::default() });
         self.asynchronous.push(asynchronous);
         self.anchored.push(vec![false; module.functions.len()]);
+        self.interests.push(self.interests_in(number, module, &steps));
         self.have_products |= steps.iter().any(Option::is_some);
         self.steps.push(steps);
         number
+    }
+
+    /// What is of interest in a module that has just been added, and whose functions' instructions are so much to products.
+    fn interests_in(&self, number: u32, module: &Module, steps: &[Option<Arc<[Step]>>]) -> Interests {
+        let of_function = |(index, multiplies): (u32, bool)| {
+            let body = module.functions[index as usize].body.as_ref();
+            let count = body.map_or(0, |body| body.instructions.len()) as u32;
+            let interest = |at| {
+                let site @ &Site { action, own, follows, .. } = self.get(self.id(number, FuncId(index), at));
+                Interest { acts: action != Action::None, own, follows, held: is_held(site), multiplies }
+            };
+            (0..count).map(interest).collect()
+        };
+        Arc::new((0..).zip(steps.iter().map(Option::is_some)).map(of_function).collect())
+    }
+
+    /// What is of interest in a module.
+    pub(crate) fn interests(&self, module: u32) -> &Interests {
+        &self.interests[module as usize]
     }
 
     /// What the instructions of a function are to its products; `None` if it has none.

@@ -27,7 +27,7 @@ use crate::shared_out::on_threads;
 use crate::site::Sites;
 use crate::state;
 use crate::suppress::Suppressions;
-use crate::talking::{Talk, is_held};
+use crate::talking::Talk;
 use machine::Device;
 use machine::fault::Access;
 use machine::memory::{SHARED_WINDOW, SpaceKind};
@@ -512,9 +512,7 @@ impl Observer for Spread<'_> {
     }
 
     fn follows(&self, function: FuncId, instruction: u32) -> bool {
-        let of_run = &self.watch.sanitizer.detectors().of_run;
-        let site = of_run.sites.id(self.watch.module, function, instruction);
-        self.shards.is_some() && is_held(of_run.sites.get(site))
+        self.shards.is_some() && self.watch.interest(function, instruction).is_some_and(|of| of.held)
     }
 
     fn executed(&self) {
