@@ -219,8 +219,11 @@ mod tests {
     use crate::site::Sites;
     use machine::lanes::Plane;
 
-    /// The teams of a kernel with a body: instructions, with how much further on and how many bytes followers read.
-    fn teams(body: &str) -> Vec<(u32, Vec<(u32, i64, u32)>)> {
+    /// A leader with its followers: instructions, how much further on these read, and how many bytes.
+    type Found = (u32, Vec<(u32, i64, u32)>);
+
+    /// The teams of a kernel with a body.
+    fn teams(body: &str) -> Vec<Found> {
         let text = format!(
             ".version 8.0
             .target sm_90
