@@ -114,7 +114,7 @@ impl<'m> Results<'m> {
 }
 
 /// The operands of an instruction, and what it does with them.
-fn operands<'m>(
+pub(crate) fn operands<'m>(
     module: &'m Module,
     body: &'m Body,
     instruction: &Instruction,
@@ -124,7 +124,7 @@ fn operands<'m>(
 }
 
 /// Visits the registers in an operand, and tells whether they are of addresses.
-fn each_register(body: &Body, operand: &Operand, visit: &mut dyn FnMut(RegId, bool)) {
+pub(crate) fn each_register(body: &Body, operand: &Operand, visit: &mut dyn FnMut(RegId, bool)) {
     match operand {
         Operand::Register(register) | Operand::NotPredicate(register) | Operand::Part { register, .. } => {
             visit(*register, false);

@@ -25,7 +25,7 @@ use machine::fault::Access;
 use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, TENSOR_MEMORY, WINDOW_SIZE};
 use machine::observe::{Event, Issue, Lanes};
 use memory_model::event::Scope;
-use ptx::module::{Checked, FuncId, Module};
+use ptx::module::{Checked, Module};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -145,23 +145,46 @@ impl Detector {
         self.sites.get(self.sites.id(self.launches[launch].module, issue.function, issue.instruction))
     }
 
-    /// Warps of a pack execute an instruction.
+    /// Warps of a pack execute an instruction, and those that [follow](crate::together) it.
     #[inline(always)]
     pub(crate) fn issue(&mut self, launch: usize, issue: &Issue<'_>) {
+        let (who, what) = self.who_issues(launch, issue);
+        match what.followers.is_empty() || !self.is_told_together() {
+            true => self.issue_by((who, &what), issue),
+            false => self.issue_team((who, &what), issue),
+        }
+    }
+
+    /// The same without those.
+    pub(crate) fn issue_alone(&mut self, launch: usize, issue: &Issue<'_>) {
+        let (who, what) = self.who_issues(launch, issue);
+        self.issue_by((who, &what), issue);
+    }
+
+    /// Of instructions whose first one has followers.
+    #[inline(never)]
+    fn issue_team(&mut self, (who, what): (Who, &Site), issue: &Issue<'_>) {
+        let together =
+            issue.access.is_some_and(|access| self.read_together((who, what), &access, issue.masks));
+        if !together {
+            self.each_of_team(who.launch, issue, |detector, issue| detector.issue_alone(who.launch, issue));
+        }
+    }
+
+    #[inline(always)]
+    fn who_issues(&self, launch: usize, issue: &Issue<'_>) -> (Who, Site) {
         let of = &self.launches[launch];
         let site = self.sites.id(of.module, issue.function, issue.instruction);
-        let what = *self.sites.get(site);
-        let who = Who {
-            launch,
-            block: issue.block,
-            home: of.home(issue.block),
-            warp: issue.first_warp as u16,
-            site,
-        };
+        let (block, warp) = (issue.block, issue.first_warp as u16);
+        (Who { launch, block, home: of.home(block), warp, site }, *self.sites.get(site))
+    }
+
+    #[inline(always)]
+    fn issue_by(&mut self, (who, what): (Who, &Site), issue: &Issue<'_>) {
         if self.sites.have_products || self.locks.is_some() {
-            return self.issue_closely((who, &what), issue);
+            return self.issue_closely((who, what), issue);
         }
-        self.issue_to((who, &what), issue, issue.masks);
+        self.issue_to((who, what), issue, issue.masks);
     }
 
     /// The same where instructions that access nothing may matter.
@@ -196,11 +219,6 @@ impl Detector {
                 }
             }),
         }
-    }
-
-    /// Whether all instructions of a function matter, for its products of matrices.
-    pub(crate) fn follows_products(&self, module: u32, function: FuncId) -> bool {
-        self.checks.sync && self.sites.steps(module, function).is_some()
     }
 
     /// An instruction of a function that multiplies matrices.
@@ -273,10 +291,14 @@ impl Detector {
     }
 
     /// What lanes know, by group.
-    pub(crate) fn clocks(&mut self, who: Who, mask: u32) -> Vec<(u32, Arc<Clock>)> {
+    pub(crate) fn clocks(&mut self, who: Who, mask: u32) -> impl Iterator<Item = (u32, Arc<Clock>)> + use<> {
         let groups = &self.warp(who).groups;
         let inside = groups.iter().filter(|group| group.mask & mask != 0);
-        inside.map(|group| (group.mask & mask, Arc::clone(&group.knowledge.generic))).collect()
+        let mut all = inside.map(|group| (group.mask & mask, Arc::clone(&group.knowledge.generic)));
+        // Mostly there is one, for which no list is made.
+        let first = all.next();
+        let others: Vec<_> = all.collect();
+        first.into_iter().chain(others)
     }
 
     /// An access to one range.
@@ -478,7 +500,10 @@ impl Detector {
         if location.released.is_empty() || warp.have_seen(lanes, known) {
             return;
         }
-        warp.update(lanes, |group| location.released.acquire(home, site.scope, &mut group.knowledge));
+        let own = (home.cta, who.warp, lanes.trailing_zeros());
+        if !(lanes.is_power_of_two() && location.released.is_known_to(own)) {
+            warp.update(lanes, |group| location.released.acquire(home, site.scope, &mut group.knowledge));
+        }
         // What this very read has acquired before is known, and so is what the location carries still.
         let again = |seen: &Seen| {
             seen.acquired && seen.site == who.site || location.released.continues(&seen.released)
@@ -581,6 +606,9 @@ impl Detector {
         for (lanes, scope, knowledge, time) in warp.fenced(1 << lane) {
             let knowledge = with_own(knowledge, home.cta, who.warp, lanes, time);
             Arc::make_mut(&mut released).release(home, scope, knowledge);
+        }
+        if releases || warp.has_fenced(1 << lane) {
+            Arc::make_mut(&mut released).released_by(thread);
         }
         if releases {
             self.tick();

@@ -65,7 +65,7 @@ impl Detectors {
         }
         self.of_run.issue(launch, issue);
         if !self.of_run.pooled.is_empty() {
-            self.of_run.look_for_freed(launch, issue);
+            self.of_run.each_of_team(launch, issue, |of_run, issue| of_run.look_for_freed(launch, issue));
         }
     }
 

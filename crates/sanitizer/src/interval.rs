@@ -21,6 +21,7 @@ use crate::row::{ROW, Row};
 use crate::runs::each_lane;
 use crate::shadow::{Extras, GRANULE};
 use crate::site::{Site, SiteId};
+use crate::together::Follower;
 use machine::fault::Access;
 use machine::lanes::simd::on_host;
 use machine::lanes::{EMPTY, Plane};
@@ -190,6 +191,54 @@ impl Interval {
         Fate::Closes
     }
 
+    /// Makes reads of a team, whose first one is given, if all words that they read were written before the interval.
+    #[inline(always)]
+    fn read_together(
+        &mut self,
+        (who, access, begin): (Who, &PackAccess<'_>, u64),
+        (masks, followers): (&[u32], &[Follower]),
+        (anchor, time): (Option<Anchor>, Time),
+    ) -> bool {
+        let before = (self.warps.len(), self.planes.len());
+        let is_full = before.0 + masks.len() > WARPS || self.kept.len() + followers.len() >= KEPT;
+        if self.written || is_full || before.1 + masks.len() > PLANES {
+            return false;
+        }
+        let anchor = anchor.filter(|_| !matches!(access.addresses, PackAddresses::Uniform(_)));
+        let known = anchor.and_then(|anchor| self.anchored(who.warp, anchor, (access, begin, masks)));
+        let Some((places, reach)) = known.or_else(|| self.list(access, begin, masks)) else {
+            self.take_back(before);
+            return false;
+        };
+        let whole = self.whole.clone();
+        let is_written = |reach: Reach, bytes: u32| {
+            let words = reach.words(bytes.into());
+            whole.start <= words.start && words.end <= whole.end
+        };
+        let follows = |&Follower { further, bytes, .. }: &Follower| {
+            matches!(bytes, 4 | 8 | 16)
+                && reach
+                    .moved(further)
+                    .is_some_and(|reach| is_followed(reach, bytes) && is_written(reach, bytes))
+        };
+        let at_steps = places.of(&self.warps).all(|of| of.is_at_steps());
+        if !at_steps || !is_written(reach, access.bytes) || !followers.iter().all(follows) {
+            self.take_back(before);
+            return false;
+        }
+        let first = Kept { who, time, access: Access::Load, bytes: access.bytes, places };
+        let kept = |&Follower { behind, further, bytes }: &Follower| {
+            let places = InList { further: places.further.wrapping_add(further as u32), ..places };
+            Kept { who: Who { site: who.site + behind, ..who }, bytes, places, ..first }
+        };
+        self.kept.push(first);
+        self.kept.extend(followers.iter().map(kept));
+        if let Some(anchor) = anchor.filter(|_| known.is_none()) {
+            self.note_anchor(who.warp, anchor, (begin, masks), (places, reach));
+        }
+        true
+    }
+
     /// Lists where the warps of a pack access, if all words are followed here.
     #[inline(always)]
     fn list(&mut self, access: &PackAccess<'_>, begin: u64, masks: &[u32]) -> Option<(InList, Reach)> {
@@ -329,6 +378,34 @@ impl Detector {
             Fate::Made | Fate::Elsewhere => {}
         }
         fate == Fate::Made
+    }
+
+    /// Makes the reads of a team by a pack from the shared memory of its own CTA, whose first one is given, if they belong to an interval in which
+    /// nobody writes.
+    #[inline(always)]
+    pub(crate) fn read_together(
+        &mut self,
+        (who, site): (Who, &Site),
+        access: &PackAccess<'_>,
+        masks: &[u32],
+    ) -> bool {
+        let Self { blocks, launches, sites, time, .. } = self;
+        if access.space == SpaceKind::Global || !matches!(access.bytes, 4 | 8 | 16) {
+            return false;
+        }
+        let block = blocks.of_number(who.home.cta, launches);
+        let begin = begin_of_own(&launches[who.launch], access.space).filter(|_| block.interval.open);
+        let Some(begin) = begin else { return false };
+        if let Some(anchor) = site.anchor.filter(|anchor| anchor.begins) {
+            block.interval.anchored.forget(who.warp, anchor);
+        }
+        let followers = &sites.followers()[site.followers.range()];
+        let by = (site.anchor, *time);
+        let made = block.interval.read_together((who, access, begin), (masks, followers), by);
+        if made && launches[who.launch].intervals.is_busy() {
+            self.find_anchors(who.site);
+        }
+        made
     }
 
     /// Finds out what the addresses of the function of an instruction are computed of, which takes as long as many accesses do.

@@ -16,6 +16,7 @@
 //! | `observed` | which strong writes were observed, for later accesses of their location |
 //! | `polls`, `looks` | strong reads that say nothing new; those that nobody need be told of |
 //! | `site` | what an instruction is to the memory model |
+//! | `together` | loads that one of them tells of |
 //! | `runs` | which lanes access memory one after the other |
 //! | `shadow`, `pool`, `reused`, `row`, `words`, `readers`, `half_rows`, `reads`, `global` | who accessed every byte last |
 //! | `interval`, `places`, `anchors` | shared memory between two barriers of a CTA; where the lanes of a warp access it; which accesses have addresses in common |
@@ -86,6 +87,7 @@ mod strong;
 mod suppress;
 mod talking;
 mod tickets;
+mod together;
 mod told;
 mod trail;
 mod weak;
@@ -104,6 +106,8 @@ use machine::observe::{Happening, Issue, Lanes, Observer};
 use machine::{Device, Fault, SchedulerKind, Trap};
 use ptx::module::{Checked, FuncId, Module};
 use queue::Queue;
+use runs::are_private;
+use site::{Interest, Interests};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -129,9 +133,13 @@ pub type Whole = Arc<dyn Fn() -> Moment + Send + Sync>;
 pub struct Watch<'a> {
     sanitizer: &'a Sanitizer,
     launch: usize,
-    module: u32,
     whole: Option<Whole>,
     looks: Option<Looks>,
+    interests: Interests,
+    /// Whether it is of interest, too, what threads do that can race with nobody.
+    tells_all: bool,
+    /// See [`site::Interest::is_told`].
+    told: [bool; 3],
 }
 
 impl std::fmt::Debug for Watch<'_> {
@@ -209,7 +217,10 @@ impl Sanitizer {
         // What threads see in vain is of interest there.
         let tells_all = detectors.of_locks.is_some() || detectors.of_run.records_steps();
         let looks = if tells_all { None } else { Looks::new(detectors.of_run.sites.looking(module)) };
-        Watch { sanitizer: self, launch, module, whole: None, looks }
+        let Detectors { of_run, of_locks } = &*detectors;
+        let interests = Arc::clone(of_run.sites.interests(module));
+        let told = [of_locks.is_some(), of_run.is_told_together(), of_run.checks.sync];
+        Watch { sanitizer: self, launch, whole: None, looks, interests, tells_all, told }
     }
 
     /// Whether a launch on a device that begins after a moment may [run on so many host threads](Watch::spread), as things are.
@@ -335,9 +346,19 @@ impl Watch<'_> {
     }
 }
 
+impl Watch<'_> {
+    /// For whom an instruction is of interest.
+    fn interest(&self, function: FuncId, instruction: u32) -> Option<Interest> {
+        self.interests.get(function.index())?.get(instruction as usize).copied()
+    }
+}
+
 impl Observer for Watch<'_> {
     fn issue(&self, issue: &Issue<'_>) {
-        let Self { sanitizer, looks, .. } = self;
+        let Self { sanitizer, looks, tells_all, .. } = self;
+        if !tells_all && issue.access.is_some_and(|access| are_private(&access, issue.masks)) {
+            return;
+        }
         let in_vain = || looks.as_ref().is_some_and(|looks| looks.says_nothing(issue, &sanitizer.others));
         if issue.masks.iter().any(|mask| *mask != 0) && !in_vain() {
             match &sanitizer.queue {
@@ -348,11 +369,8 @@ impl Observer for Watch<'_> {
     }
 
     fn watches(&self, function: FuncId, instruction: u32) -> bool {
-        let Detectors { of_run, of_locks } = &*self.sanitizer.detectors();
-        let site = of_run.sites.get(of_run.sites.id(self.module, function, instruction));
-        // Who looks into locks asks what threads do that have tried one in vain.
-        let matters = site.action != site::Action::None && (of_locks.is_some() || !site.own);
-        matters || of_run.follows_products(self.module, function)
+        let [by_locks, together, sync] = self.told;
+        self.interest(function, instruction).is_some_and(|of| of.is_told(by_locks, together, sync))
     }
 
     fn forgives(&self) -> bool {

@@ -32,6 +32,21 @@ const MOST_KNOWN: usize = 1 << 20;
 /// Pages of which it is known at a look whether they are listed.
 const KNOWN: usize = 1024;
 
+/// What of reads is listed.
+#[derive(Clone, Copy, Debug)]
+enum Places {
+    /// The first address of a run: the lanes there, and how many elements it has. So many more warps read whole runs, each behind that of
+    /// the warp before it.
+    Run { lanes: u32, count: u8, more: u8 },
+    /// An address for each of the lanes that read.
+    OfLanes,
+    /// The same for all lanes: those of others mean nothing. So most lanes are listed at one time.
+    OfWarp,
+}
+
+/// Lanes of a warp at least that are listed so.
+const MANY: u32 = 16;
+
 /// Some lanes' reads of one element each.
 #[derive(Debug)]
 struct Reads {
@@ -40,8 +55,7 @@ struct Reads {
     entry: Entry,
     clock: usize,
     bytes: u32,
-    /// Of a run only the first address is listed: the lanes there, and how many elements it has.
-    run: Option<(u32, u8)>,
+    places: Places,
 }
 
 /// See the module.
@@ -148,20 +162,13 @@ impl Listed {
 
     /// Notes reads whose addresses are listed.
     #[inline(always)]
-    fn note(
-        &mut self,
-        entry: Entry,
-        bytes: u64,
-        run: Option<(u32, u8)>,
-        clock: &Arc<Clock>,
-        by: &Accessor<'_>,
-    ) {
+    fn note(&mut self, entry: Entry, bytes: u64, places: Places, clock: &Arc<Clock>, by: &Accessor<'_>) {
         if !self.clocks.last().is_some_and(|last| Arc::ptr_eq(last, clock)) {
             self.clocks.push(Arc::clone(clock));
             self.said += clock.size();
         }
         let (bytes, clock) = (bytes as u32, self.clocks.len() - 1);
-        self.reads.push(Reads { home: by.home, warp: by.warp, entry, clock, bytes, run });
+        self.reads.push(Reads { home: by.home, warp: by.warp, entry, clock, bytes, places });
     }
 
     /// A page is listed.
@@ -244,18 +251,13 @@ impl Global {
             return mask;
         }
         if let Some(words) = self.listed.words(addresses, bytes, mask) {
-            match mask {
-                u32::MAX => self.listed.addresses.extend_from_slice(&words),
-                _ => {
-                    let (mut some, mut count) = ([0; 32], 0);
-                    for (lane, word) in words.into_iter().enumerate() {
-                        some[count % 32] = word;
-                        count += (mask >> lane & 1) as usize;
-                    }
-                    self.listed.addresses.extend_from_slice(&some[..count]);
-                }
+            let places = if mask.count_ones() >= MANY { Places::OfWarp } else { Places::OfLanes };
+            if let Places::OfWarp = places {
+                self.listed.addresses.extend_from_slice(&words);
+            } else {
+                self.listed.addresses.extend(lanes_of(mask).map(|lane| words[lane as usize]));
             }
-            self.listed.note(by.entry_of(mask), bytes, None, clock, by);
+            self.listed.note(by.entry_of(mask), bytes, places, clock, by);
             return 0;
         }
         let mut listed = 0;
@@ -270,7 +272,7 @@ impl Global {
             }
         }
         if listed != 0 {
-            self.listed.note(by.entry_of(listed), bytes, None, clock, by);
+            self.listed.note(by.entry_of(listed), bytes, Places::OfLanes, clock, by);
         }
         mask & !listed
     }
@@ -316,9 +318,26 @@ impl Global {
         for (at, &word) in words.iter().enumerate().take(half_warps.runs) {
             let run = half_warps.run(at, bytes);
             self.listed.addresses.push(word);
-            self.listed.note(by.entry_of(by.lanes), bytes, Some((run.lanes, run.count as u8)), clock, by);
+            let places = Places::Run { lanes: run.lanes, count: run.count as u8, more: 0 };
+            self.listed.note(by.entry_of(by.lanes), bytes, places, clock, by);
         }
         true
+    }
+
+    /// Lists the run of the next warp of a pack, of so many bytes, behind the one that was listed last, if that can be.
+    #[inline(always)]
+    pub(crate) fn list_next(&mut self, first: u64, bytes: u64, everyone: Time) -> bool {
+        let last = first.saturating_add(bytes - 1);
+        let may = last < SHARED_WINDOW
+            && self.may_list(Self::page_of(first), everyone)
+            && (Self::page_of(first) == Self::page_of(last) || self.may_list(Self::page_of(last), everyone));
+        match self.listed.reads.last_mut() {
+            Some(Reads { places: Places::Run { more, .. }, .. }) if may => {
+                *more += 1;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Whether reads of a page can be listed by who knows everybody up to a time.
@@ -439,25 +458,31 @@ impl Checker<'_> {
         happens_to: &impl Fn(u64) -> bool,
     ) {
         let mut all = all.iter().copied();
-        for &Reads { home, warp, entry, clock, bytes, run } in reads {
+        for &Reads { home, warp, entry, clock, bytes, places } in reads {
             let site = self.sites.get(entry.site());
-            if let Some((lanes, count)) = run {
+            if let Places::Run { lanes, count, more } = places {
                 let word = all.next().unwrap_or_default();
-                let (address, bytes) = (begin + u64::from(word) * GRANULE, u64::from(bytes));
-                let by =
-                    Accessor::new(home, (warp, entry.lanes), &clocks[clock], entry, (site, Access::Load));
-                let run = Run { address, lanes, count: count.into(), bytes };
-                for part in of_pages(run).filter(|part| pages.contains(&Global::page_of(part.address))) {
-                    if happens_to(Global::page_of(part.address)) {
-                        global.listed.refuse(entry.site());
+                let (mut address, bytes) = (begin + u64::from(word) * GRANULE, u64::from(bytes));
+                for further in 0..=u32::from(more) {
+                    let entry = Entry { warps: entry.warps << further, ..entry };
+                    let of = (warp + further as u16, entry.lanes);
+                    let by = Accessor::new(home, of, &clocks[clock], entry, (site, Access::Load));
+                    let run = Run { address, lanes, count: count.into(), bytes };
+                    address = run.end();
+                    for part in of_pages(run).filter(|part| pages.contains(&Global::page_of(part.address))) {
+                        if happens_to(Global::page_of(part.address)) {
+                            global.listed.refuse(entry.site());
+                        }
+                        self.read_part(global, &part, &by);
                     }
-                    self.read_part(global, &part, &by);
                 }
                 continue;
             }
             let (mut addresses, mut mask, bytes) = ([0; 32], 0, u64::from(bytes));
+            let listed = if let Places::OfWarp = places { !0 } else { entry.lanes };
             // The lanes come first: an iterator that ends takes nothing from the other one.
-            for (lane, word) in lanes_of(entry.lanes).zip(&mut all) {
+            let listed = lanes_of(listed).zip(&mut all);
+            for (lane, word) in listed.filter(|(lane, _)| entry.lanes >> lane & 1 != 0) {
                 let address = begin + u64::from(word) * GRANULE;
                 addresses[lane as usize] = address;
                 mask |= u32::from(pages.contains(&Global::page_of(address))) << lane;

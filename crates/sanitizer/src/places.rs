@@ -89,6 +89,15 @@ impl OfWarp {
         })
     }
 
+    /// If all lanes are there and their places are at steps, that of the first of each half, and the step.
+    #[inline(always)]
+    pub(crate) fn all_at_steps(&self) -> Option<([u32; 2], u32)> {
+        match self.places {
+            Places::Steps { first, step } if self.mask == !0 => Some((first, step)),
+            _ => None,
+        }
+    }
+
     /// Each lane's place.
     #[inline(always)]
     pub(crate) fn each(self, planes: &[Plane<u32>]) -> impl Iterator<Item = (u32, u32)> {

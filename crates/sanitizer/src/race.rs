@@ -50,6 +50,9 @@ impl Checker<'_> {
     #[cold]
     #[inline(never)]
     pub(crate) fn slowly(&mut self, cell: &mut Cell, by: &Accessor<'_>) {
+        if by.site.is_strong() && self.like_others(cell, by) {
+            return;
+        }
         // Its bytes are not told apart.
         cell.shifts = [WHOLE; 2];
         let writes = by.access != Access::Load;
@@ -95,6 +98,26 @@ impl Checker<'_> {
             (false, true) => self.remember_strong(cell, by, false),
             (false, false) => self.remember_read(cell, by),
         }
+    }
+
+    /// Makes a strong access to a cell on which all strong operations were of its kind, if weak ones are plainly before.
+    fn like_others(&mut self, cell: &mut Cell, by: &Accessor<'_>) -> bool {
+        if cell.extra == 0 || cell.extra & ONLY_READS != 0 {
+            return false;
+        }
+        let writes = by.access != Access::Load;
+        let extra = self.extras.get_mut(cell.extra);
+        let alike = extra.kind.is_some() && extra.kind == kind_of(by) && extra.reads == 0;
+        if !alike || !by.plainly_after(&cell.write) || writes && !by.plainly_after(&cell.read) {
+            return false;
+        }
+        cell.shifts = [WHOLE; 2];
+        if writes {
+            extra.polls.clear();
+            cell.unwritten = 0;
+        }
+        self.remember_strong(cell, by, writes);
+        true
     }
 
     /// Whether an earlier strong write races with this access, which may come after one that observed it.

@@ -6,6 +6,7 @@
 
 use crate::clock::Line;
 use crate::knowledge::Knowledge;
+use crate::observed::Thread;
 use crate::shadow::Location;
 use crate::site::Site;
 use memory_model::definitions::NEWEST;
@@ -32,18 +33,21 @@ impl Home {
 
 /// What was released to a location, or to a phase of a barrier.
 ///
-/// Whoever releases to what others hold copies it first, and counters of a grid's barrier carry a part of each CTA: so most parts
-/// stand in a list that copies share, and the latest beside it until there are enough of them.
+/// Whoever releases to what others hold copies it first, and counters of a grid's barrier carry a part of each CTA: so copies share
+/// all parts. Most stand in a list, and the latest before it, each with those that came earlier, until there are enough of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Released {
     /// In the order of their keys.
     settled: Arc<Vec<Part>>,
-    latest: Vec<Part>,
+    latest: Option<Arc<Latest>>,
     /// What was released to the device.
     device: Option<Knowledge>,
     line: Option<Arc<Line>>,
     /// Whether something was not.
     narrow: bool,
+    /// Whether what was released last knows all of it, and the thread that has released that, if it is told.
+    has_all: bool,
+    knower: Option<Thread>,
 }
 
 /// What threads of a CTA have released at a scope.
@@ -60,8 +64,16 @@ impl Part {
     }
 }
 
-/// Parts that stand beside those that copies share, at most.
-const LATEST: usize = 16;
+/// A part, and those before it that are in no list yet.
+#[derive(Clone, Debug)]
+struct Latest {
+    part: Part,
+    before: Option<Arc<Self>>,
+    count: usize,
+}
+
+/// Parts that are in no list, at most.
+const LATEST: usize = 32;
 
 impl Released {
     /// What a write without a release carries.
@@ -71,7 +83,7 @@ impl Released {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.settled.is_empty() && self.latest.is_empty()
+        self.settled.is_empty() && self.latest.is_none()
     }
 
     /// A thread releases what it knows.
@@ -79,36 +91,64 @@ impl Released {
         // Threads of the device and those of the system are the same here.
         let scope = scope.min(Scope::Gpu);
         match scope {
-            Scope::Cta | Scope::Cluster => self.narrow = true,
-            _ => match &mut self.device {
-                Some(known) => known.join_in_line(&mut knowledge, &mut self.line),
-                device => *device = Some(knowledge.clone()),
-            },
+            Scope::Cta | Scope::Cluster => (self.narrow, self.has_all) = (true, false),
+            _ => {
+                match &mut self.device {
+                    Some(known) => known.join_in_line(&mut knowledge, &mut self.line),
+                    device => *device = Some(knowledge.clone()),
+                }
+                let same = self.device.as_ref().is_some_and(|device| device.same(&knowledge));
+                self.has_all = same && !self.narrow;
+            }
         }
+        self.knower = None;
         let new = Part { home, scope, knowledge };
-        match self.latest.iter_mut().find(|part| part.key() == new.key()) {
-            Some(part) => part.knowledge.join(&new.knowledge),
-            None => self.latest.push(new),
+        // Who releases twice in a row to what nobody has seen meanwhile.
+        if let Some(own) =
+            self.latest.as_mut().and_then(Arc::get_mut).filter(|own| own.part.key() == new.key())
+        {
+            return own.part.knowledge.join(&new.knowledge);
         }
-        if self.latest.len() > LATEST {
+        if self.latest.as_ref().is_some_and(|latest| latest.count == LATEST) {
             self.settle();
         }
+        let before = self.latest.take();
+        let count = before.as_ref().map_or(0, |before| before.count) + 1;
+        self.latest = Some(Arc::new(Latest { part: new, before, count }));
+    }
+
+    /// It was a thread that has released last.
+    pub(crate) fn released_by(&mut self, thread: Thread) {
+        self.knower = Some(thread).filter(|_| self.has_all);
+    }
+
+    /// Whether a thread has released all of it, or learned it before it has released: who takes a lock that nobody else has had meanwhile.
+    pub(crate) fn is_known_to(&self, thread: Thread) -> bool {
+        self.knower == Some(thread)
+    }
+
+    /// The parts that are in no list.
+    fn latest(&self) -> impl Iterator<Item = &Part> {
+        let all = std::iter::successors(self.latest.as_deref(), |latest| latest.before.as_deref());
+        all.map(|latest| &latest.part)
     }
 
     /// The latest parts are shared from now on.
     fn settle(&mut self) {
-        let settled = Arc::make_mut(&mut self.settled);
-        for part in self.latest.drain(..) {
+        let mut all = std::mem::take(&mut self.settled);
+        let settled = Arc::make_mut(&mut all);
+        for part in self.latest() {
             match settled.binary_search_by_key(&part.key(), Part::key) {
                 Ok(at) => settled[at].knowledge.join(&part.knowledge),
-                Err(at) => settled.insert(at, part),
+                Err(at) => settled.insert(at, part.clone()),
             }
         }
+        (self.settled, self.latest) = (all, None);
     }
 
     /// What was released to a thread that acquires at a scope, but for what was released to the device and is for it.
     fn parts(&self, home: Home, scope: Scope) -> impl Iterator<Item = &Part> {
-        let all = self.settled.iter().chain(&self.latest);
+        let all = self.settled.iter().chain(self.latest());
         let wide = scope >= Scope::Gpu;
         // Mostly there is nothing else.
         let all = all.take(if wide && !self.narrow { 0 } else { usize::MAX });
@@ -187,5 +227,31 @@ mod tests {
         assert_eq!(acquired(home(2, 0), Scope::Cluster), 3);
         assert_eq!(acquired(home(9, 9), Scope::Gpu), 3);
         assert_eq!(acquired(home(9, 9), Scope::Cluster), 0);
+    }
+
+    /// Only a thread that knows all that was released before need not acquire it.
+    #[test]
+    fn who_has_released_last_may_know_all() {
+        let [first, second] = [0, 1].map(|cta| (Home { cta, cluster: cta }, (cta, 0, 5)));
+        let knows = |cta: u32, time| {
+            let mut knowledge = Knowledge::all_until(3);
+            knowledge.learn(cta, 0, !0, time);
+            knowledge
+        };
+        let mut released = Released::default();
+        let mut release = |(home, thread), scope, knowledge| {
+            released.release(home, scope, knowledge);
+            let before = released.is_known_to(thread);
+            released.released_by(thread);
+            (before, [first, second].map(|(_, thread)| released.is_known_to(thread)))
+        };
+        assert_eq!(release(first, Scope::Gpu, knows(0, 5)), (false, [true, false]));
+        // The second one has not learned what the first one has done, and then it has.
+        assert_eq!(release(second, Scope::Gpu, knows(1, 6)), (false, [false, false]));
+        let mut both = knows(0, 5);
+        both.join(&knows(1, 7));
+        assert_eq!(release(second, Scope::Gpu, both), (false, [false, true]));
+        // What others of its CTA may acquire alone is not asked for.
+        assert_eq!(release(second, Scope::Cta, knows(1, 8)), (false, [false, false]));
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::places::{HALF, narrow_steps, wide_steps};
 use crate::row::{Pattern, ROW, is_aligned};
+use machine::lanes::Plane;
+use machine::memory::{LOCAL_WINDOW, SpaceKind};
 use machine::observe::{PackAccess, PackAddresses};
 
 /// Elements that lanes access one after the other: the first one by `lanes`, the next one by the lanes after those.
@@ -79,6 +81,12 @@ impl HalfWarps {
         (self.lanes[at], self.addresses[at])
     }
 
+    /// Where all lanes begin, if each accesses what is behind the element of the one before it.
+    #[inline(always)]
+    pub(crate) fn whole(&self) -> Option<u64> {
+        (self.runs == 1 && self.count == 32).then_some(self.addresses[0])
+    }
+
     #[inline(always)]
     pub(crate) fn run(&self, at: usize, bytes: u64) -> Run {
         let (lanes, address) = self.element(at);
@@ -152,6 +160,26 @@ pub(crate) fn address_of(addresses: &PackAddresses<'_>, warp: usize, lane: usize
         PackAddresses::Uniform(address) => address,
         PackAddresses::Narrow(planes, offset) => planes[warp].0[lane].wrapping_add(offset).into(),
         PackAddresses::Wide(planes, offset) => planes[warp].0[lane].wrapping_add(offset),
+    }
+}
+
+/// Whether lanes access memory of their own alone, by addresses that might have led elsewhere.
+#[inline(always)]
+pub(crate) fn are_private(access: &PackAccess<'_>, masks: &[u32]) -> bool {
+    if access.space != SpaceKind::Generic {
+        return false;
+    }
+    match access.addresses {
+        PackAddresses::Uniform(address) => address >= LOCAL_WINDOW,
+        PackAddresses::Narrow(..) => false,
+        PackAddresses::Wide(planes, offset) => {
+            let private = |address: u64| address.wrapping_add(offset) >= LOCAL_WINDOW;
+            planes.iter().zip(masks).all(|(Plane(lanes), &mask)| match mask {
+                // All of them at once, unless one tells it.
+                u32::MAX => private(lanes[0]) && lanes.iter().fold(true, |all, &lane| all & private(lane)),
+                _ => each_lane(lanes, mask).all(|(_, address)| private(address)),
+            })
+        }
     }
 }
 
@@ -285,8 +313,6 @@ impl Gathered {
 mod tests {
     use super::*;
     use machine::fault::Access;
-    use machine::lanes::Plane;
-    use machine::memory::SpaceKind;
 
     /// The runs, which are the same whether halves are looked at first or not.
     fn runs(places: [u64; 32], mask: u32, together: bool) -> Vec<(u64, u32, u64)> {

@@ -4,6 +4,8 @@
 use crate::anchors::{Anchor, anchors};
 use crate::looks::Looking;
 use crate::products::{self, Step};
+use crate::talking::is_held;
+use crate::together::{Follower, Followers, Teams};
 use machine::fault::Access;
 use memory_model::definitions::NEWEST;
 use memory_model::event::{Order, Scope};
@@ -125,6 +127,9 @@ pub(crate) struct Site {
     pub(crate) element: u32,
     /// What its addresses are computed of, once that is [known](Sites::find_anchors).
     pub(crate) anchor: Option<Anchor>,
+    /// Loads that are judged with it, and whether it is [judged with another one](crate::together).
+    pub(crate) followers: Followers,
+    pub(crate) follows: bool,
     /// The module, function and index.
     pub(crate) module: u32,
     pub(crate) function: FuncId,
@@ -132,9 +137,57 @@ pub(crate) struct Site {
 }
 
 impl Site {
+    /// An instruction that accesses nothing and orders nothing.
+    fn plain(module: u32, function: FuncId, instruction: u32) -> Self {
+        Self {
+            action: Action::None,
+            order: Order::Weak,
+            scope: Scope::Gpu,
+            strong: false,
+            releases: false,
+            acquires: false,
+            seen: true,
+            exchanges: false,
+            own: false,
+            element: 1,
+            anchor: None,
+            followers: Followers::default(),
+            follows: false,
+            module,
+            function,
+            instruction,
+        }
+    }
+
     /// Whether it is a strong operation.
     pub(crate) fn is_strong(&self) -> bool {
         self.strong
+    }
+}
+
+/// For whom an instruction is of interest: each host thread of each launch asks that of every instruction, and no lock is taken for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interest {
+    /// Whether it does something that is followed; nobody but who looks into locks asks what happens to memory of a thread's own.
+    acts: bool,
+    own: bool,
+    /// Whether it is [told of by another one](crate::together).
+    follows: bool,
+    /// Whether it is [held](crate::talking::is_held).
+    pub(crate) held: bool,
+    /// Whether it is of a function that multiplies matrices.
+    multiplies: bool,
+}
+
+/// The same of each instruction of each function of a module.
+pub(crate) type Interests = Arc<Vec<Vec<Interest>>>;
+
+impl Interest {
+    /// Whether somebody is to be told of it: who looks into locks or does not, is told of followers with their leaders, and checks
+    /// how instructions work together.
+    pub(crate) fn is_told(self, by_locks: bool, together: bool, sync: bool) -> bool {
+        let matters = self.acts && (by_locks || !self.own);
+        matters && !(self.follows && together) || sync && self.multiplies
     }
 }
 
@@ -249,6 +302,10 @@ pub(crate) struct Sites {
     anchored: Vec<Vec<bool>>,
     /// For each module, which instructions are strong loads.
     looking: Vec<Looking>,
+    /// For each module, what is of interest.
+    interests: Vec<Interests>,
+    /// Of all instructions.
+    followers: Vec<Follower>,
     /// Whether any function of any module multiplies matrices.
     pub(crate) have_products: bool,
 }
@@ -257,23 +314,13 @@ impl Default for Sites {
     fn default() -> Self {
         let of_driver = |access| Site {
             action: Action::Access(access),
-            order: Order::Weak,
             scope: Scope::Sys,
-            strong: false,
-            releases: false,
-            acquires: false,
-            seen: true,
-            exchanges: false,
-            own: false,
-            element: 1,
-            anchor: None,
-            module: DRIVER,
-            function: FuncId(0),
-            instruction: 0,
+            ..Site::plain(DRIVER, FuncId(0), 0)
         };
         let sites = vec![of_driver(Access::Load), of_driver(Access::Store)];
-        let (starts, steps, asynchronous, anchored, looking) = Default::default();
-        Self { sites, starts, steps, asynchronous, anchored, looking, have_products: false }
+        let (starts, steps, asynchronous, anchored, looking, interests, followers) = Default::default();
+        let have_products = false;
+        Self { sites, starts, steps, asynchronous, anchored, looking, interests, followers, have_products }
     }
 }
 
@@ -281,15 +328,29 @@ impl Sites {
     /// Adds a module; its number.
     pub(crate) fn add(&mut self, module: &Module) -> u32 {
         let number = self.starts.len() as u32;
+        let functions = (0..module.functions.len() as u32).map(FuncId);
+        let steps: Vec<_> = functions.map(|function| products::steps(module, function)).collect();
         let mut starts = Vec::with_capacity(module.functions.len());
         let mut asynchronous = false;
         let mut looking = vec![Vec::new(); module.functions.len()];
         for (index, function) in module.functions.iter().enumerate() {
             starts.push(self.sites.len() as SiteId);
             let Some(body) = &function.body else { continue };
+            // Where matrices are multiplied every instruction is told.
+            let of_function = FuncId(index as u32);
+            let mut teams = if steps[index].is_none() { Teams::new(module, of_function) } else { None };
             for (place, instruction) in body.instructions.iter().enumerate() {
                 let opcode = module.opcode(instruction);
-                let effects = opcode.sem().map_or(&Effects::PURE, |sem| sem.effects());
+                let effects = opcode.sem().map(|sem| sem.effects());
+                let plain = Site::plain(number, of_function, place as u32);
+                let Some(effects) = effects.filter(|effects| !effects.is_pure()) else {
+                    looking[index].push(false);
+                    self.sites.push(plain);
+                    if let Some(teams) = &mut teams {
+                        teams.add(instruction, &plain, effects);
+                    }
+                    continue;
+                };
                 let count = body.operands(instruction).iter().find_map(|operand| match operand {
                     ptx::module::Operand::Immediate(value) => Some(*value as u32),
                     _ => None,
@@ -304,7 +365,7 @@ impl Sites {
                 let reduces = effects.memory.iter().any(|effect| effect.access == isa::Access::Reduce);
                 looking[index].push(action == Action::Access(Access::Load) && NEWEST.is_strong(order));
                 let mut spaces = (0..opcode.data().operands.len()).filter_map(|i| opcode.operand_space(i));
-                self.sites.push(Site {
+                let site = Site {
                     action,
                     order,
                     scope,
@@ -315,11 +376,17 @@ impl Sites {
                     exchanges: opcode.has(Modifier::Cas) || opcode.has(Modifier::Exch),
                     own: spaces.any(|space| OWN.contains(&space)),
                     element: opcode.ty(Slot::Type).map_or(16, |ty| ty.bytes()).max(1),
-                    anchor: None,
-                    module: number,
-                    function: FuncId(index as u32),
-                    instruction: place as u32,
-                });
+                    ..plain
+                };
+                self.sites.push(site);
+                if let Some(teams) = &mut teams {
+                    teams.add(instruction, &site, Some(effects));
+                }
+            }
+            for (leader, followers) in teams.map_or_else(Vec::new, Teams::finish) {
+                let leader = (starts[index] + leader) as usize;
+                followers.iter().for_each(|of| self.sites[leader + of.behind as usize].follows = true);
+                self.sites[leader].followers = Followers::added(&mut self.followers, &followers);
             }
         }
         self.starts.push(starts);
@@ -327,11 +394,29 @@ impl Sites {
         self.looking.push(if any { Arc::new(looking) } else { Arc::default() });
         self.asynchronous.push(asynchronous);
         self.anchored.push(vec![false; module.functions.len()]);
-        let functions = (0..module.functions.len() as u32).map(FuncId);
-        let steps: Vec<_> = functions.map(|function| products::steps(module, function)).collect();
+        self.interests.push(self.interests_in(number, module, &steps));
         self.have_products |= steps.iter().any(Option::is_some);
         self.steps.push(steps);
         number
+    }
+
+    /// What is of interest in a module that has just been added, and whose functions' instructions are so much to products.
+    fn interests_in(&self, number: u32, module: &Module, steps: &[Option<Arc<[Step]>>]) -> Interests {
+        let of_function = |(index, multiplies): (u32, bool)| {
+            let body = module.functions[index as usize].body.as_ref();
+            let count = body.map_or(0, |body| body.instructions.len()) as u32;
+            let interest = |at| {
+                let site @ &Site { action, own, follows, .. } = self.get(self.id(number, FuncId(index), at));
+                Interest { acts: action != Action::None, own, follows, held: is_held(site), multiplies }
+            };
+            (0..count).map(interest).collect()
+        };
+        Arc::new((0..).zip(steps.iter().map(Option::is_some)).map(of_function).collect())
+    }
+
+    /// What is of interest in a module.
+    pub(crate) fn interests(&self, module: u32) -> &Interests {
+        &self.interests[module as usize]
     }
 
     /// What the instructions of a function are to its products; `None` if it has none.
@@ -366,6 +451,11 @@ impl Sites {
     /// How many modules there are.
     pub(crate) fn modules(&self) -> usize {
         self.starts.len()
+    }
+
+    /// All [followers](Followers).
+    pub(crate) fn followers(&self) -> &[Follower] {
+        &self.followers
     }
 
     /// The site of an instruction.

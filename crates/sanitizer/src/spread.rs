@@ -20,14 +20,14 @@ use crate::global::{Global, PAGE, bits};
 use crate::looks::Looks;
 use crate::report::Checks;
 use crate::row::ROW;
-use crate::runs::each_lane;
+use crate::runs::{are_private, each_lane};
 use crate::shadow::{Extras, GRANULE};
 use crate::shards::{self, Shard, Shards};
 use crate::shared_out::on_threads;
 use crate::site::Sites;
 use crate::state;
 use crate::suppress::Suppressions;
-use crate::talking::{Talk, is_held};
+use crate::talking::Talk;
 use machine::Device;
 use machine::fault::Access;
 use machine::memory::{SHARED_WINDOW, SpaceKind};
@@ -489,7 +489,8 @@ fn parts_of(device: &Device, range: Range<u64>) -> Vec<Range<u64>> {
 
 impl Observer for Spread<'_> {
     fn issue(&self, issue: &Issue<'_>) {
-        if issue.masks.iter().all(|mask| *mask == 0) {
+        let private = issue.access.is_some_and(|access| are_private(&access, issue.masks));
+        if private || issue.masks.iter().all(|mask| *mask == 0) {
             return;
         }
         self.with_part(|Part { detector, talk, known }| {
@@ -498,7 +499,7 @@ impl Observer for Spread<'_> {
             }
             match &self.shards {
                 Some(shards) => {
-                    talk.issue(detector, shards, issue);
+                    detector.each_of_team(0, issue, |detector, issue| talk.issue(detector, shards, issue));
                     self.look_for_finds(detector);
                 }
                 None => detector.issue(0, issue),
@@ -511,9 +512,7 @@ impl Observer for Spread<'_> {
     }
 
     fn follows(&self, function: FuncId, instruction: u32) -> bool {
-        let of_run = &self.watch.sanitizer.detectors().of_run;
-        let site = of_run.sites.id(self.watch.module, function, instruction);
-        self.shards.is_some() && is_held(of_run.sites.get(site))
+        self.shards.is_some() && self.watch.interest(function, instruction).is_some_and(|of| of.held)
     }
 
     fn executed(&self) {

@@ -168,15 +168,19 @@ impl Warp {
         if self.groups.len() == 1 {
             return;
         }
-        let mut merged: Vec<Group> = Vec::with_capacity(1);
-        for group in self.groups.drain(..) {
+        let mut kept = 0;
+        for at in 0..self.groups.len() {
+            let (merged, [group, ..]) = self.groups.split_at_mut(at) else { break };
             let same = |other: &&mut Group| other.knowledge.same(&group.knowledge);
-            match merged.iter_mut().find(same) {
+            match merged[..kept].iter_mut().find(same) {
                 Some(other) => other.mask |= group.mask,
-                None => merged.push(group),
+                None => {
+                    self.groups.swap(kept, at);
+                    kept += 1;
+                }
             }
         }
-        self.groups = merged;
+        self.groups.truncate(kept);
     }
 
     /// A group of copies ends.

@@ -128,7 +128,7 @@ impl Talk {
         let whole = site.action == Action::CompareAndSwap;
         let told = |detector: &mut Detector, masks: &[u32]| {
             let access = PackAccess { addresses: places.addresses(), step: None, ..access };
-            detector.issue(0, &Issue { masks, access: Some(access), ..*issue });
+            detector.issue_alone(0, &Issue { masks, access: Some(access), ..*issue });
         };
         if whole {
             return told(detector, issue.masks);
@@ -154,7 +154,7 @@ impl Talk {
     /// The same of one that is no business of others.
     fn tell(&mut self, detector: &mut Detector, issue: &Issue<'_>) {
         self.happens_to(issue.block);
-        detector.issue(0, issue);
+        detector.issue_alone(0, issue);
     }
 
     /// A compare-and-swap has been decided.

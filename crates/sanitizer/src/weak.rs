@@ -115,6 +115,18 @@ impl Detector {
                 let mut scattered = None;
                 let lists = loads && matches!(access.space, SpaceKind::Global) && locks.is_none();
                 if lists && half_warps.runs > 0 && global.list_runs(&half_warps, bytes, clock, by) {
+                    // Warps that go on where this one ends, and know the same, are listed with it.
+                    let alone = common.is_some() && team == 1 << who.warp;
+                    let of_warp = half_warps.count * bytes;
+                    let mut behind = half_warps.whole().filter(|_| alone).map(|first| first + of_warp);
+                    while let Some(next) = behind
+                        && masks.get(warp) == Some(&!0)
+                        && half_warps_of(access, warp, bytes, loads).whole() == Some(next)
+                        && global.list_next(next, of_warp, by.everyone)
+                    {
+                        behind = next.checked_add(of_warp);
+                        warp += 1;
+                    }
                     continue;
                 }
                 // What one page of listed reads has, all of the warp's are tried for.

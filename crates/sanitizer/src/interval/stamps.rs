@@ -1,7 +1,7 @@
 //! Stamps of words: whether accesses of an interval come to what other threads have accessed there, and who has done so from then on.
 
 use super::{BEFORE, Interval, Kept, SEVERAL, has_been_written, word_of, words_of};
-use crate::places::Side;
+use crate::places::{HALF, Side};
 use crate::row::Row;
 use crate::shadow::Extras;
 use machine::fault::Access;
@@ -130,12 +130,31 @@ impl Work for Read<'_> {
                 }
                 continue;
             }
+            // Mostly columns of tiles that are written as a whole.
+            let columns = of.all_at_steps().filter(|_| words == 1);
+            if columns.is_some_and(|places| column_is_free(writes, places, begin, first)) {
+                continue;
+            }
             if !of.each(planes).all(|(lane, place)| free(writes, place, begin + lane as i32)) {
                 return false;
             }
         }
         joined.is_none_or(|done| side_is_free(writes, done))
     }
+}
+
+/// Whether the words of a warp's lanes at steps have been written, and by nobody else in the interval.
+#[inline(always)]
+fn column_is_free(writes: &[i32], (places, step): ([u32; 2], u32), begin: i32, first: i32) -> bool {
+    let mut all = true;
+    for (place, own) in places.into_iter().zip((begin..).step_by(HALF)) {
+        let lanes = (0..HALF as u32).map(|lane| place.wrapping_add(step.wrapping_mul(lane)));
+        for (place, own) in lanes.zip(own..) {
+            let stamp = writes[word_of(place)];
+            all &= is_free(stamp, first, own) & (stamp != 0);
+        }
+    }
+    all
 }
 
 /// The last of the accesses that are kept writes: whether nobody else has accessed what it writes.
