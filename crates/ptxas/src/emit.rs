@@ -301,7 +301,7 @@ pub(crate) fn kernel(
     let at_once = Control { yield_flag: true, stall: 0, ..Control::default() };
     out.instruction(at_once, format!("BRA `(.L_x_{end})"));
     if kernel.layout.shared_bytes > 0 {
-        let bytes = kernel.layout.shared_bytes + u64::from(crate::layout::SHARED_BASE);
+        let bytes = kernel.layout.shared_bytes + u64::from(kernel.layout.target.system_shared);
         out.directives(&format!(
             "\t.section\t\".nv.shared.{name}\",\"awI\",@nobits\n\t.align\t16\n\t.zero\t{bytes}\n"
         ));

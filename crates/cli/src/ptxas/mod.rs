@@ -215,13 +215,16 @@ fn machine_code(modules: &[Checked<Module>], target: Arch, options: &Options) ->
     let [module] = modules else {
         return Err(Fatal::new("--sass takes one input file"));
     };
-    if target.sm != 90 {
-        return Err(Fatal::new("--sass makes code for sm_90 alone"));
-    }
+    let device = sass::Arch::ALL.into_iter().find(|arch| arch.number() == u32::from(target.sm));
+    let Some(device) = device.and_then(ptxas::Target::of) else {
+        let known: Vec<_> = ptxas::Target::all().map(|it| it.to_string()).collect();
+        return Err(Fatal::new(format!("--sass makes code for {} alone", known.join(", "))));
+    };
     // Who debugs code wants what the source says, one after the other.
     let usual = if options.variables { Level::Serial } else { Level::Overlapped };
     let level = options.level.unwrap_or(usual);
     let how = ptxas::Options {
+        target: device,
         level,
         max_registers: options.max_registers,
         relocatable: options.relocatable,

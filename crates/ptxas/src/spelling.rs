@@ -1,0 +1,116 @@
+//! Instructions as a device has them. Selection writes those of sm_90; an older device spells some otherwise, computes others by another
+//! instruction, and lacks some, which are refused by name.
+
+use crate::Target;
+use crate::code::{Class, Code, Instruction, Line, Operand};
+use debug_info::Origin;
+use rustc_hash::FxHashMap as HashMap;
+use sass::{Control, Field, Symbols};
+use smol_str::{SmolStr, format_smolstr};
+use std::fmt::Write;
+
+/// What nothing is computed with, to ask the instruction table.
+struct AnyValue;
+
+impl Symbols for AnyValue {
+    fn value(&mut self, _: &str, _: Field, _: u128) -> Option<u64> {
+        Some(0x10)
+    }
+}
+
+impl Target {
+    /// Whether a text is an instruction of it.
+    fn takes(self, text: &str) -> bool {
+        sass::parse(self.arch, text, Control::default(), 0, &mut AnyValue).is_ok()
+    }
+}
+
+/// Spells instructions as the device has them. What it does not have comes back, with what it is for.
+pub(crate) fn settle(code: &mut Code) -> Vec<(Option<Origin>, String)> {
+    let target = code.target;
+    if target == Target::default() {
+        return Vec::new();
+    }
+    let packs_by_name = target.takes("F2FP.F16.F32.PACK_AB R0, R0, R0");
+    for line in &mut code.lines {
+        if let Line::Instruction(one) = line {
+            spell(one, target, packs_by_name);
+        }
+    }
+    let mut known: HashMap<String, bool> = HashMap::default();
+    let mut missing = Vec::new();
+    for line in &code.lines {
+        let Line::Instruction(one) = line else { continue };
+        let text = sample(one, code);
+        let is_known = *known.entry(text).or_insert_with_key(|text| target.takes(text));
+        // Lanes meet otherwise where it is not known.
+        let is_meeting = one.name.starts_with("WARPSYNC.COLLECTIVE") || one.name == "ENDCOLLECTIVE";
+        if !is_known && !is_meeting && !one.name.starts_with("RET.REL") {
+            missing.push((one.origin, format!("{target} has no `{}`", one.name.spelled())));
+        }
+    }
+    missing
+}
+
+/// An instruction with some registers in place of those that it will have.
+fn sample(one: &Instruction, code: &Code) -> String {
+    let mut text = String::from(one.name.spelled());
+    for (index, operand) in one.operands.iter().enumerate() {
+        text.push_str(if index == 0 { " " } else { ", " });
+        let register = |reg: crate::code::Reg| match code.registers[reg.0 as usize].class {
+            Class::General(_) => 16,
+            Class::Predicate => 1,
+            Class::Uniform(_) => 8,
+        };
+        let _ = match operand {
+            Operand::Target(_) if one.name == "MOV" => write!(text, "0x10"),
+            Operand::Target(_) => write!(text, "0x100"),
+            Operand::Text(it) if it == crate::emit::FRAME || it == crate::emit::END_OF_FRAME => {
+                write!(text, "0x10")
+            }
+            other => write!(text, "{}", crate::code::Shown(other, &register)),
+        };
+    }
+    text
+}
+
+fn spell(one: &mut Instruction, target: Target, packs_by_name: bool) {
+    let renamed = |one: &mut Instruction, to: SmolStr| one.name = to.into();
+    let rest = |one: &Instruction| SmolStr::from(&one.name[one.name.head().len()..]);
+    match one.name.head() {
+        "VIMNMX" if !target.has("VIMNMX") => {
+            let rest = rest(one);
+            renamed(one, format_smolstr!("IMNMX{rest}"));
+        }
+        "REDG" if !target.has("REDG") => {
+            let rest = rest(one);
+            renamed(one, format_smolstr!("RED{rest}"));
+        }
+        "I2FP" if !target.has("I2FP") => {
+            let rest = one.name["I2FP.F32".len()..].replace(".S32", "");
+            renamed(one, format_smolstr!("I2F{rest}"));
+        }
+        // A sum that goes through the pipe of products, where its operands have a place there.
+        "VIADD" if !target.has("VIADD") => {
+            let is_plain =
+                |operand: &Operand| matches!(operand, Operand::General { before: "", after: "", .. });
+            if one.name == "VIADD" && is_plain(&one.operands[1]) && is_plain(&one.operands[2]) {
+                renamed(one, "IMAD.IADD".into());
+                one.operands.insert(2, Operand::number(1));
+            } else {
+                let rest = rest(one);
+                renamed(one, format_smolstr!("IADD3{rest}"));
+                one.operands.push(Operand::zero());
+            }
+        }
+        "F2FP" if !packs_by_name => {
+            let name = one.name.replace(".F16.F32.PACK_AB", ".PACK_AB").replace(".F32.PACK_AB", ".PACK_AB");
+            renamed(one, name.into());
+        }
+        "WARPSYNC" if one.name == "WARPSYNC.ALL" && !target.has("ENDCOLLECTIVE") => {
+            renamed(one, "WARPSYNC".into());
+            one.operands = vec![Operand::ones()];
+        }
+        _ => {}
+    }
+}

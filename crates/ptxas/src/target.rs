@@ -1,0 +1,76 @@
+//! The devices that code is made for. What differs between them is data: the [numbers](Device) that code names, the instructions that the
+//! tables of `sass` have, and the features that PTX grants.
+
+use ptx::types::{Arch, ArchVariant};
+use sass::device::{Clusters, Device};
+use std::fmt;
+use std::ops::Deref;
+
+/// A device that code is made for.
+#[derive(Clone, Copy)]
+pub struct Target(&'static Device);
+
+impl Target {
+    /// The device of an instruction set, if code is made for it.
+    #[must_use]
+    pub fn of(arch: sass::Arch) -> Option<Self> {
+        Device::of(arch).map(Self)
+    }
+
+    /// All that code is made for, oldest first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Device::ALL.into_iter().map(Self)
+    }
+
+    /// The number in `sm_90`.
+    pub fn sm(self) -> u32 {
+        self.0.arch.number()
+    }
+
+    /// The target as PTX names it, with all that it has.
+    pub(crate) fn ptx(self) -> Arch {
+        Arch { sm: self.sm() as u16, variant: ArchVariant::Specific }
+    }
+
+    /// Where constant bank 0 tells of clusters.
+    pub(crate) fn clusters(self) -> Option<&'static Clusters> {
+        self.0.clusters.as_ref()
+    }
+
+    /// Whether it has an instruction, by its mnemonic without modifiers.
+    pub(crate) fn has(self, mnemonic: &str) -> bool {
+        self.0.arch.has(mnemonic)
+    }
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Self::of(sass::Arch::Sm90).unwrap_or(Self(Device::ALL[0]))
+    }
+}
+
+impl Deref for Target {
+    type Target = Device;
+
+    fn deref(&self) -> &Device {
+        self.0
+    }
+}
+
+impl PartialEq for Target {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.arch == other.0.arch
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.arch.fmt(f)
+    }
+}

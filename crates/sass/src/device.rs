@@ -1,0 +1,127 @@
+//! What code of a device names by number: where constant bank 0 has what a launch gives, and where shared memory begins. Seen in what
+//! ptxas 13.0 makes of PTX that asks for each.
+
+use crate::Arch;
+
+/// A device, for its code.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Whose instructions it has.
+    pub arch: Arch,
+    /// Bytes of shared memory in front of a CTA's own, which are the system's.
+    pub system_shared: u32,
+    /// Where constant bank 0 has the kernel's parameters.
+    pub parameters: u32,
+    /// Threads of a CTA along three axes.
+    pub block: u32,
+    /// CTAs of the grid along three axes.
+    pub grid: u32,
+    /// Where a thread's stack begins.
+    pub stack: u32,
+    /// The descriptor of global memory.
+    pub descriptor: u32,
+    /// Bytes of shared memory that a launch asks for beside the kernel's own; none where it is not known.
+    pub dynamic_shared: Option<u32>,
+    /// Bytes of shared memory that are the system's.
+    pub reserved_shared: u32,
+    /// The grid's number.
+    pub grid_id: u32,
+    /// How many SMs there are.
+    pub sm_count: u32,
+    /// Where local memory begins among generic addresses.
+    pub local_window: u32,
+    /// Where shared memory begins among them, in 64 bits; none where a special register has the upper half, and the lower one is 0.
+    pub shared_window: Option<u32>,
+    /// The generic address of constant bank 3.
+    pub constants: u32,
+    /// That of some place in constant bank 0, and how far behind it the parameters begin.
+    pub parameter_window: (u32, u32),
+    /// The generic address of the parameters' end; none where there is no such word.
+    pub parameters_end: Option<u32>,
+    /// What a launch says of clusters; none where there are no clusters, or where that is not known.
+    pub clusters: Option<Clusters>,
+    /// Warps that an SM has place for.
+    pub warps: u32,
+}
+
+/// Where constant bank 0 has what a launch says of clusters.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Clusters {
+    /// Whether there are any.
+    pub kind: u32,
+    /// CTAs of one along three axes.
+    pub size: u32,
+    /// The inverse of these numbers.
+    pub inverse: u32,
+    /// Clusters of the grid along three axes.
+    pub count: u32,
+    /// CTAs of one.
+    pub ctas: u32,
+    /// The most bytes of shared memory that a CTA of one is told.
+    pub aggregated_shared: u32,
+}
+
+const fn ampere(arch: Arch, warps: u32) -> Device {
+    Device {
+        arch,
+        system_shared: 0,
+        parameters: 0x160,
+        block: 0,
+        grid: 0xc,
+        stack: 0x28,
+        descriptor: 0x118,
+        dynamic_shared: Some(0x2c),
+        reserved_shared: 0x114,
+        grid_id: 0x30,
+        sm_count: 0x10c,
+        local_window: 0x20,
+        shared_window: Some(0x18),
+        constants: 0x50,
+        parameter_window: (0x40, 0x160),
+        parameters_end: None,
+        clusters: None,
+        warps,
+    }
+}
+
+static SM_80: Device = ampere(Arch::Sm80, 64);
+static SM_86: Device = ampere(Arch::Sm86, 48);
+static SM_89: Device = ampere(Arch::Sm89, 48);
+
+static SM_90: Device = Device {
+    arch: Arch::Sm90,
+    system_shared: 0x400,
+    parameters: 0x210,
+    block: 0,
+    grid: 0xc,
+    stack: 0x28,
+    descriptor: 0x208,
+    dynamic_shared: Some(0x2c),
+    reserved_shared: 0x114,
+    grid_id: 0x30,
+    sm_count: 0x10c,
+    local_window: 0x20,
+    shared_window: None,
+    constants: 0xd0,
+    parameter_window: (0x198, 0),
+    parameters_end: Some(0x1a0),
+    clusters: Some(Clusters {
+        kind: 0x140,
+        size: 0x144,
+        inverse: 0x150,
+        count: 0x15c,
+        ctas: 0x188,
+        aggregated_shared: 0x13c,
+    }),
+    warps: 64,
+};
+
+impl Device {
+    /// Those that are known.
+    pub const ALL: [&'static Self; 4] = [&SM_80, &SM_86, &SM_89, &SM_90];
+
+    /// The device with this instruction set, if it is known.
+    pub fn of(arch: Arch) -> Option<&'static Self> {
+        Self::ALL.into_iter().find(|device| device.arch == arch)
+    }
+}
