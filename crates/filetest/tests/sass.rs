@@ -1,7 +1,7 @@
 //! The cases of `tests/run` and `tests/clang` whose kernels our ptxas compiles, as SASS on the machine that executes that:
 //! at both levels, and with so few registers that much is spilled.
 
-use filetest::{Level, Options, Tuning};
+use filetest::{Level, Options};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -41,15 +41,9 @@ const FAIL: [(&str, &str); 17] = [
 ];
 
 /// As few registers as a kernel is held to.
-const FEW: Options = Options {
-    level: Level::Overlapped,
-    max_registers: Some(24),
-    lines: false,
-    variables: false,
-    relocatable: false,
-    text: false,
-    tuning: Tuning::GUESSED,
-};
+fn few() -> Options {
+    Options { max_registers: Some(24), ..Level::Overlapped.into() }
+}
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -62,9 +56,9 @@ fn main() -> ExitCode {
     };
     let trials = under("tests/run", "ptx").into_iter().chain(under("tests/clang", "cu")).map(|file| {
         Trial::test(file.display().to_string(), move || {
-            let at = |options| filetest::run_file_on_sass(&file, &file.with_extension("ptx"), options);
+            let at = |options| filetest::run_file_on_sass(&file, &file.with_extension("ptx"), options, false);
             let ended =
-                at(Level::Serial.into()).and_then(|_| at(FEW)).and_then(|_| at(Level::Overlapped.into()));
+                at(Level::Serial.into()).and_then(|_| at(few())).and_then(|_| at(Level::Overlapped.into()));
             match (ended, FAIL.iter().find(|(name, _)| Path::new(name) == file)) {
                 (Ok(count), None) => {
                     println!("{}: {} passed, {} skipped", file.display(), count.passed, count.skipped);

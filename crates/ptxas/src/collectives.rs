@@ -40,7 +40,7 @@ impl Meeting {
     fn lines(&self) -> impl Iterator<Item = Line> {
         let (name, mask) = match self.begin.name.as_str() {
             BEGIN => ("WARPSYNC.EXCLUSIVE", self.begin.operands[0].clone()),
-            _ => ("WARPSYNC", Operand::ones()),
+            _ => ("WARPSYNC", Operand::number(u32::MAX)),
         };
         let wait = Instruction {
             name: Name::from(name),

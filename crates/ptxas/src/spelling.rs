@@ -3,6 +3,7 @@
 
 use crate::Target;
 use crate::code::{Class, Code, Instruction, Line, Operand};
+use crate::optimise::constant;
 use debug_info::Origin;
 use rustc_hash::FxHashMap as HashMap;
 use sass::{Control, Field, Symbols};
@@ -20,7 +21,7 @@ impl Symbols for AnyValue {
 
 impl Target {
     /// Whether a text is an instruction of it.
-    fn takes(self, text: &str) -> bool {
+    pub(crate) fn takes(self, text: &str) -> bool {
         sass::parse(self.arch, text, Control::default(), 0, &mut AnyValue).is_ok()
     }
 }
@@ -46,7 +47,7 @@ pub(crate) fn settle(code: &mut Code) -> Vec<(Option<Origin>, String)> {
         // Lanes meet otherwise where it is not known.
         let is_meeting = one.name.starts_with("WARPSYNC.COLLECTIVE") || one.name == "ENDCOLLECTIVE";
         if !is_known && !is_meeting && !one.name.starts_with("RET.REL") {
-            missing.push((one.origin, format!("{target} has no `{}`", one.name.spelled())));
+            missing.push((one.origin, format!("{target} has no {}", one.name.spelled())));
         }
     }
     missing
@@ -54,7 +55,8 @@ pub(crate) fn settle(code: &mut Code) -> Vec<(Option<Origin>, String)> {
 
 /// An instruction with some registers in place of those that it will have.
 fn sample(one: &Instruction, code: &Code) -> String {
-    let mut text = String::from(one.name.spelled());
+    let name = one.name.as_str();
+    let mut text = String::from(&name[..name.find(" &").unwrap_or(name.len())]);
     for (index, operand) in one.operands.iter().enumerate() {
         text.push_str(if index == 0 { " " } else { ", " });
         let register = |reg: crate::code::Reg| match code.registers[reg.0 as usize].class {
@@ -100,6 +102,9 @@ fn spell(one: &mut Instruction, target: Target, packs_by_name: bool) {
             } else {
                 let rest = rest(one);
                 renamed(one, format_smolstr!("IADD3{rest}"));
+                if let Some(bits) = constant(&one.operands[2]).filter(|bits| bits >> 31 == 1) {
+                    one.operands[2] = Operand::Text(format_smolstr!("-{:#x}", bits.wrapping_neg()));
+                }
                 one.operands.push(Operand::zero());
             }
         }
@@ -109,7 +114,7 @@ fn spell(one: &mut Instruction, target: Target, packs_by_name: bool) {
         }
         "WARPSYNC" if one.name == "WARPSYNC.ALL" && !target.has("ENDCOLLECTIVE") => {
             renamed(one, "WARPSYNC".into());
-            one.operands = vec![Operand::ones()];
+            one.operands = vec![Operand::number(u32::MAX)];
         }
         _ => {}
     }

@@ -5,6 +5,7 @@ use ptx::types::{Arch, ArchVariant};
 use sass::device::{Clusters, Device};
 use std::fmt;
 use std::ops::Deref;
+use std::str::FromStr;
 
 /// A device that code is made for.
 #[derive(Clone, Copy)]
@@ -27,6 +28,19 @@ impl Target {
         self.0.arch.number()
     }
 
+    /// PTX that says to be for this device, whichever it is for.
+    #[must_use]
+    pub fn declared(self, ptx: &str) -> String {
+        let lines = ptx.lines().map(|line| match line.trim_start().strip_prefix(".target") {
+            Some(rest) => match rest.split_once(',') {
+                Some((_, options)) => format!(".target {self},{options}\n"),
+                None => format!(".target {self}\n"),
+            },
+            None => format!("{line}\n"),
+        });
+        lines.collect()
+    }
+
     /// The target as PTX names it, with all that it has.
     pub(crate) fn ptx(self) -> Arch {
         Arch { sm: self.sm() as u16, variant: ArchVariant::Specific }
@@ -46,6 +60,16 @@ impl Target {
 impl Default for Target {
     fn default() -> Self {
         Self::of(sass::Arch::Sm90).unwrap_or(Self(Device::ALL[0]))
+    }
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = || Self::all().map(|it| it.to_string()).collect::<Vec<_>>().join(", ");
+        let known = text.parse().ok().and_then(Self::of);
+        known.ok_or_else(|| format!("code is made for {}", all()))
     }
 }
 

@@ -568,7 +568,9 @@ impl Select<'_> {
         self.effect(format!("MEMBAR.{kind}.{level}"), vec![], vec![]);
         if scope != Scope::Cta {
             self.effect("ERRBAR", vec![], vec![]);
-            self.effect("CGAERRBAR", vec![], vec![]);
+            if self.target().has("CGAERRBAR") {
+                self.effect("CGAERRBAR", vec![], vec![]);
+            }
             self.effect("CCTL.IVALL", vec![], vec![]);
         }
     }
