@@ -10,6 +10,9 @@ use sass::{Control, Field, Symbols};
 use smol_str::{SmolStr, format_smolstr};
 use std::fmt::Write;
 
+/// The bit of a word by which its text shows a descriptor.
+const DESCRIPTOR_SHOWN: u32 = 101;
+
 /// What nothing is computed with, to ask the instruction table.
 struct AnyValue;
 
@@ -112,10 +115,30 @@ fn spell(one: &mut Instruction, target: Target, packs_by_name: bool) {
             let name = one.name.replace(".F16.F32.PACK_AB", ".PACK_AB").replace(".F32.PACK_AB", ".PACK_AB");
             renamed(one, name.into());
         }
+        // With a descriptor that the text shows, the word has a bit more.
+        "LDGSTS" if !target.names_descriptor => {
+            let name = format_smolstr!("{} &residue={:#x}", one.name.spelled(), 1_u128 << DESCRIPTOR_SHOWN);
+            return renamed(one, name);
+        }
+        // Older devices have no bits beside the number of a barrier.
+        "BAR" if target.clusters().is_none() => {
+            let spelled = SmolStr::from(one.name.spelled());
+            renamed(one, spelled);
+        }
         "WARPSYNC" if one.name == "WARPSYNC.ALL" && !target.has("ENDCOLLECTIVE") => {
             renamed(one, "WARPSYNC".into());
             one.operands = vec![Operand::number(u32::MAX)];
         }
         _ => {}
+    }
+    if !target.names_descriptor {
+        for operand in &mut one.operands {
+            if let Operand::Address { before, width, beside, .. } = operand
+                && before.starts_with("desc")
+            {
+                *beside = if *width == 2 { ".64" } else { "" };
+                *before = "";
+            }
+        }
     }
 }

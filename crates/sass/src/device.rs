@@ -20,6 +20,8 @@ pub struct Device {
     pub stack: u32,
     /// The descriptor of global memory.
     pub descriptor: u32,
+    /// Whether accesses name the registers that hold it; else they are UR4 and UR5, which the text does not show.
+    pub names_descriptor: bool,
     /// Bytes of shared memory that a launch asks for beside the kernel's own; none where it is not known.
     pub dynamic_shared: Option<u32>,
     /// Bytes of shared memory that are the system's.
@@ -70,6 +72,7 @@ const fn ampere(arch: Arch, warps: u32) -> Device {
         grid: 0xc,
         stack: 0x28,
         descriptor: 0x118,
+        names_descriptor: false,
         dynamic_shared: Some(0x2c),
         reserved_shared: 0x114,
         grid_id: 0x30,
@@ -96,6 +99,7 @@ static SM_90: Device = Device {
     grid: 0xc,
     stack: 0x28,
     descriptor: 0x208,
+    names_descriptor: true,
     dynamic_shared: Some(0x2c),
     reserved_shared: 0x114,
     grid_id: 0x30,
