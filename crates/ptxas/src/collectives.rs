@@ -31,7 +31,7 @@ struct Meeting {
 impl Meeting {
     /// What all places that lanes may meet at have in common.
     fn key(&self) -> String {
-        let mask = self.begin.operands.first();
+        let mask = self.begin.operands.first().filter(|_| self.begin.name == BEGIN);
         let body = self.body.iter().map(|one| (one.guard, one.name.as_str(), &one.operands));
         format!("{:?} {mask:?} {:?}", self.begin.name, body.collect::<Vec<_>>())
     }

@@ -105,8 +105,11 @@ pub fn table(sm: u32) -> Option<&'static Latencies> {
 }
 
 impl Latencies {
-    /// Reads a table; the error is the number of the first line that is wrong.
-    pub(crate) fn read(text: &'static str) -> Result<Self, usize> {
+    /// Reads a table.
+    ///
+    /// # Errors
+    /// The number of the first line that is wrong.
+    pub fn read(text: &'static str) -> Result<Self, usize> {
         let mut table = Self::default();
         for (index, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or("");
@@ -162,6 +165,14 @@ impl Latencies {
 
     fn number(&self, name: &str) -> Option<u16> {
         self.names.iter().position(|known| *known == name).map(|at| at as u16)
+    }
+
+    /// What a class is called; nothing, if its latency is variable.
+    pub fn name(&self, class: Class) -> Option<&'static str> {
+        match class {
+            Class::Fixed(number) => self.names.get(usize::from(number)).copied(),
+            Class::Variable(_) => None,
+        }
     }
 
     /// What an instruction is, by its name with modifiers.
