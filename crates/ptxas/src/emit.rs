@@ -279,11 +279,11 @@ pub(crate) fn kernel(
             // The driver reads where it is called.
             out.label(format!(".CUASM_OFFSET_LABEL.{name}.EIATTR_SYSCALL_OFFSETS.#"));
         }
-        let pause = issue.pause.map(|control| (control, "NOP".to_owned()));
+        let pauses = issue.pauses.iter().map(|&control| (control, "NOP".to_owned()));
         for (control, text) in
             [(issue.control, instruction(one, issue.control.reuse & shown, kernel, (base, frame)))]
                 .into_iter()
-                .chain(pause)
+                .chain(pauses)
         {
             made.push(Made {
                 text: if out.text.is_some() { format!("{control} {text} ;") } else { String::new() },

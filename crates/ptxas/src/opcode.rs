@@ -114,6 +114,11 @@ impl Name {
         self.kind
     }
 
+    /// It is something else on the device that it is for.
+    pub(crate) fn is_rather(&mut self, kind: Kind) {
+        self.kind = kind;
+    }
+
     /// Whether control may go elsewhere than to the next line, and does not come back.
     pub(crate) fn leaves(&self) -> bool {
         matches!(self.kind, Kind::Branch | Kind::End)

@@ -3,9 +3,12 @@
 
 use crate::Target;
 use crate::code::{Class, Code, Instruction, Line, Operand};
+use crate::opcode::Kind;
 use crate::optimise::constant;
 use debug_info::Origin;
 use rustc_hash::FxHashMap as HashMap;
+use sass::latency::Class::Variable;
+use sass::latency::Latencies;
 use sass::{Control, Field, Symbols};
 use smol_str::{SmolStr, format_smolstr};
 use std::fmt::Write;
@@ -35,10 +38,12 @@ pub(crate) fn settle(code: &mut Code) -> Vec<(Option<Origin>, String)> {
     if target == Target::default() {
         return Vec::new();
     }
+    let latencies = sass::latency::table(target.sm());
     let packs_by_name = target.takes("F2FP.F16.F32.PACK_AB R0, R0, R0");
     for line in &mut code.lines {
         if let Line::Instruction(one) = line {
             spell(one, target, packs_by_name);
+            classify(one, target, latencies);
         }
     }
     let mut known: HashMap<String, bool> = HashMap::default();
@@ -54,6 +59,20 @@ pub(crate) fn settle(code: &mut Code) -> Vec<(Option<Origin>, String)> {
         }
     }
     missing
+}
+
+/// What a pipe of sm_90 computes in so many cycles may take another time here, of which a scoreboard tells.
+fn classify(one: &mut Instruction, target: Target, latencies: Option<&Latencies>) {
+    let varies = |name: &str| latencies.is_some_and(|it| matches!(it.class(name), Some(Variable(_))));
+    match one.name.kind() {
+        // ptxas lets 18 to 24 cycles pass behind each, which do nothing: here everything waits for it.
+        Kind::Unit if one.name.head() == "DMMA" && target.clusters().is_none() => {
+            one.name.is_rather(Kind::Other);
+        }
+        Kind::Pipe(_) if varies(one.name.spelled()) => one.name.is_rather(Kind::Unit),
+        Kind::Other if one.name.head() == "R2UR" && varies("R2UR") => one.name.is_rather(Kind::Unit),
+        _ => {}
+    }
 }
 
 /// An instruction with some registers in place of those that it will have.
