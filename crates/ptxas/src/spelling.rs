@@ -32,6 +32,45 @@ impl Target {
     }
 }
 
+/// How a device spells what all have.
+struct Ways {
+    /// Singles that become a pair of halves are named.
+    names_singles: bool,
+    /// Both carries of a sum of three are named, also those that are not wanted.
+    names_carries: bool,
+    /// So it is with minima.
+    names_carries_of_extremes: bool,
+    /// Those of signed numbers say so.
+    names_signed: bool,
+    /// There is a sum of two.
+    adds_two: bool,
+}
+
+impl Ways {
+    fn of(target: Target) -> Self {
+        Self {
+            names_singles: target.takes("F2FP.F16.F32.PACK_AB R0, R0, R0"),
+            names_carries: target.takes("IADD3 R0, PT, PT, R0, R0, R0"),
+            names_carries_of_extremes: target.takes("VIMNMX R0, PT, PT, R0, R0, PT"),
+            names_signed: target.takes("VIMNMX.S32 R0, R0, R0, PT"),
+            adds_two: target.takes("VIADD R0, R0, R0"),
+        }
+    }
+}
+
+/// Names two carries behind the result, as far as they are not.
+fn name_carries(one: &mut Instruction, never: &'static str) {
+    let at = one.written;
+    let missing = 3_usize.saturating_sub(at);
+    one.operands.splice(at..at, std::iter::repeat_n(Operand::Text(never.into()), missing));
+    one.written += missing;
+}
+
+/// How many threads it is for stands behind a barrier's number.
+fn counts(one: &Instruction) -> bool {
+    one.operands.get(1).is_some_and(|it| matches!(it, Operand::Text(text) if text.starts_with("0x")))
+}
+
 /// Spells instructions as the device has them. What it does not have comes back, with what it is for.
 pub(crate) fn settle(code: &mut Code) -> Vec<(Option<Origin>, String)> {
     let target = code.target;
@@ -39,10 +78,10 @@ pub(crate) fn settle(code: &mut Code) -> Vec<(Option<Origin>, String)> {
         return Vec::new();
     }
     let latencies = sass::latency::table(target.sm());
-    let packs_by_name = target.takes("F2FP.F16.F32.PACK_AB R0, R0, R0");
+    let ways = Ways::of(target);
     for line in &mut code.lines {
         if let Line::Instruction(one) = line {
-            spell(one, target, packs_by_name);
+            spell(one, target, &ways);
             classify(one, target, latencies);
         }
     }
@@ -66,7 +105,7 @@ fn classify(one: &mut Instruction, target: Target, latencies: Option<&Latencies>
     let varies = |name: &str| latencies.is_some_and(|it| matches!(it.class(name), Some(Variable(_))));
     match one.name.kind() {
         // ptxas lets 18 to 24 cycles pass behind each, which do nothing: here everything waits for it.
-        Kind::Unit if one.name.head() == "DMMA" && target.clusters().is_none() => {
+        Kind::Unit if one.name.head() == "DMMA" && !target.has_ranks => {
             one.name.is_rather(Kind::Other);
         }
         Kind::Pipe(_) if varies(one.name.spelled()) => one.name.is_rather(Kind::Unit),
@@ -98,7 +137,7 @@ fn sample(one: &Instruction, code: &Code) -> String {
     text
 }
 
-fn spell(one: &mut Instruction, target: Target, packs_by_name: bool) {
+fn spell(one: &mut Instruction, target: Target, ways: &Ways) {
     let renamed = |one: &mut Instruction, to: SmolStr| one.name = to.into();
     let rest = |one: &Instruction| SmolStr::from(&one.name[one.name.head().len()..]);
     match one.name.head() {
@@ -114,11 +153,16 @@ fn spell(one: &mut Instruction, target: Target, packs_by_name: bool) {
             let rest = one.name["I2FP.F32".len()..].replace(".S32", "");
             renamed(one, format_smolstr!("I2F{rest}"));
         }
+        "VIMNMX" if ways.names_carries_of_extremes => name_carries(one, "PT"),
+        "VIMNMX" if ways.names_signed && !["U32", "16x2"].iter().any(|it| one.name.contains(it)) => {
+            let rest = rest(one);
+            renamed(one, format_smolstr!("VIMNMX.S32{rest}"));
+        }
         // A sum that goes through the pipe of products, where its operands have a place there.
-        "VIADD" if !target.has("VIADD") => {
+        "VIADD" if !ways.adds_two && one.name == "VIADD" => {
             let is_plain =
                 |operand: &Operand| matches!(operand, Operand::General { before: "", after: "", .. });
-            if one.name == "VIADD" && is_plain(&one.operands[1]) && is_plain(&one.operands[2]) {
+            if is_plain(&one.operands[1]) && is_plain(&one.operands[2]) {
                 renamed(one, "IMAD.IADD".into());
                 one.operands.insert(2, Operand::number(1));
             } else {
@@ -128,9 +172,12 @@ fn spell(one: &mut Instruction, target: Target, packs_by_name: bool) {
                     one.operands[2] = Operand::Text(format_smolstr!("-{:#x}", bits.wrapping_neg()));
                 }
                 one.operands.push(Operand::zero());
+                if ways.names_carries {
+                    name_carries(one, "PT");
+                }
             }
         }
-        "F2FP" if !packs_by_name => {
+        "F2FP" if !ways.names_singles => {
             let name = one.name.replace(".F16.F32.PACK_AB", ".PACK_AB").replace(".F32.PACK_AB", ".PACK_AB");
             renamed(one, name.into());
         }
@@ -139,10 +186,18 @@ fn spell(one: &mut Instruction, target: Target, packs_by_name: bool) {
             let name = format_smolstr!("{} &residue={:#x}", one.name.spelled(), 1_u128 << DESCRIPTOR_SHOWN);
             return renamed(one, name);
         }
-        // Older devices have no bits beside the number of a barrier.
-        "BAR" if target.clusters().is_none() => {
+        "BAR" if one.name.contains(" &") && !target.barrier_bits[usize::from(counts(one))] => {
             let spelled = SmolStr::from(one.name.spelled());
             renamed(one, spelled);
+        }
+        // These name two carries, of which the device's text leaves out none.
+        "IADD3" | "UIADD3" if ways.names_carries => {
+            let never = if one.name.head() == "IADD3" { "PT" } else { "UPT" };
+            name_carries(one, never);
+        }
+        "ULDC" if !target.has("ULDC") => {
+            let rest = rest(one);
+            renamed(one, format_smolstr!("LDCU{rest}"));
         }
         "WARPSYNC" if one.name == "WARPSYNC.ALL" && !target.has("ENDCOLLECTIVE") => {
             renamed(one, "WARPSYNC".into());

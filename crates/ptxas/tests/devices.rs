@@ -71,3 +71,13 @@ fn what_is_refused_for_sm_86_is_listed() {
 fn what_is_refused_for_sm_89_is_listed() {
     check(Target::of(sass::Arch::Sm89).expect("it is known"));
 }
+
+#[test]
+fn what_is_refused_for_sm_100_is_listed() {
+    check(Target::of(sass::Arch::Sm100).expect("it is known"));
+}
+
+#[test]
+fn what_is_refused_for_sm_120_is_listed() {
+    check(Target::of(sass::Arch::Sm120).expect("it is known"));
+}

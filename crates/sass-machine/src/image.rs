@@ -173,6 +173,12 @@ impl Program {
         Ok(program)
     }
 
+    /// Whose instructions its code has.
+    #[must_use]
+    pub fn arch(&self) -> sass::Arch {
+        self.device.arch
+    }
+
     /// The names of its variables in global memory.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.variables.keys().map(String::as_str)

@@ -10,6 +10,12 @@ pub struct Device {
     pub arch: Arch,
     /// Bytes of shared memory in front of a CTA's own, which are the system's.
     pub system_shared: u32,
+    /// What PTX calls the offset of the first of them.
+    pub reserved_offset: u32,
+    /// An address in shared memory has the CTA's rank in its cluster in the highest byte.
+    pub has_ranks: bool,
+    /// Whether a barrier with a constant for its number has bits beside that which no text shows: without a count of threads, and with one.
+    pub barrier_bits: [bool; 2],
     /// Where constant bank 0 has the kernel's parameters.
     pub parameters: u32,
     /// Threads of a CTA along three axes.
@@ -67,6 +73,9 @@ const fn ampere(arch: Arch, warps: u32) -> Device {
     Device {
         arch,
         system_shared: 0,
+        reserved_offset: 0,
+        has_ranks: false,
+        barrier_bits: [false; 2],
         parameters: 0x160,
         block: 0,
         grid: 0xc,
@@ -94,6 +103,9 @@ static SM_89: Device = ampere(Arch::Sm89, 48);
 static SM_90: Device = Device {
     arch: Arch::Sm90,
     system_shared: 0x400,
+    reserved_offset: 0,
+    has_ranks: true,
+    barrier_bits: [true; 2],
     parameters: 0x210,
     block: 0,
     grid: 0xc,
@@ -120,9 +132,40 @@ static SM_90: Device = Device {
     warps: 64,
 };
 
+const fn blackwell(arch: Arch, warps: u32) -> Device {
+    Device {
+        arch,
+        system_shared: 0x400,
+        reserved_offset: 0x40,
+        has_ranks: true,
+        barrier_bits: [true, false],
+        parameters: 0x380,
+        block: 0x360,
+        grid: 0x370,
+        stack: 0x37c,
+        descriptor: 0x358,
+        names_descriptor: true,
+        // Where it is depends on the size of clusters, in a way that is not known.
+        dynamic_shared: None,
+        reserved_shared: 0x16c,
+        grid_id: 0x140,
+        sm_count: 0x2d0,
+        local_window: 0x2f8,
+        shared_window: None,
+        constants: 0x120,
+        parameter_window: (0x348, 0),
+        parameters_end: None,
+        clusters: None,
+        warps,
+    }
+}
+
+static SM_100: Device = blackwell(Arch::Sm100, 64);
+static SM_120: Device = blackwell(Arch::Sm120, 48);
+
 impl Device {
     /// Those that are known.
-    pub const ALL: [&'static Self; 4] = [&SM_80, &SM_86, &SM_89, &SM_90];
+    pub const ALL: [&'static Self; 6] = [&SM_80, &SM_86, &SM_89, &SM_90, &SM_100, &SM_120];
 
     /// The device with this instruction set, if it is known.
     pub fn of(arch: Arch) -> Option<&'static Self> {

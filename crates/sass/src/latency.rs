@@ -95,11 +95,13 @@ pub(crate) struct Facts {
 const TURNS: [&str; 3] = ["BSYNC", "CALL", "WARPSYNC"];
 
 /// The devices that have a table, and these.
-const TABLES: [(u32, &str); 4] = [
+const TABLES: [(u32, &str); 6] = [
     (80, include_str!("../latencies/sm_80.latency")),
     (86, include_str!("../latencies/sm_86.latency")),
     (89, include_str!("../latencies/sm_89.latency")),
     (90, include_str!("../latencies/sm_90.latency")),
+    (100, include_str!("../latencies/sm_100.latency")),
+    (120, include_str!("../latencies/sm_120.latency")),
 ];
 
 /// The table of a device; none if nothing is known of it.

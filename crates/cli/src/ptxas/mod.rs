@@ -58,7 +58,8 @@ instead; its other options are accepted and have no effect.
   -ias, --input-as-string PTX   a module in the place of a file
   -optf, --options-file FILE    more options
   -c, --compile-only            make what a linker takes
-      --sass                    make machine code for a real sm_90; PTX that is not compiled yet is refused by name
+      --sass                    make machine code for a real device: sm_90, or sm_80, sm_86, sm_89, sm_100 and sm_120, whose code
+                                no such device has run; PTX that is not compiled yet is refused by name
   -O, --opt-level N             of machine code: at 0 each instruction waits for the one before it, at 1 to 3 for what it
                                 needs [default: 3; 0 with -g]
   -lineinfo, --generate-line-info

@@ -103,6 +103,8 @@ fn waiting() -> Control {
 pub(super) fn control(one: &Instruction) -> Control {
     let waits = waiting();
     match one.name.head() {
+        // It reads no register.
+        "LDCU" => Control { write_scoreboard: Some(RESULT), ..waits },
         head if VARIABLE.contains(&head) || one.name.kind() == Kind::Unit => {
             Control { read_scoreboard: Some(OPERANDS), write_scoreboard: Some(RESULT), ..waits }
         }

@@ -383,7 +383,7 @@ impl Select<'_> {
     pub(super) fn leads_to(&mut self, address: Reg, space: &str) -> Reg {
         let to = self.flag();
         // Where there are no clusters, shared memory is that of the CTA.
-        let space = if space == "D" && self.target().clusters().is_none() { "S" } else { space };
+        let space = if space == "D" && !self.target().has_ranks { "S" } else { space };
         let address = Operand::Address { before: "", reg: address, width: 2, beside: "", offset: 0 };
         let written = vec![Operand::Predicate(to, false)];
         self.code.push(None, format!("QSPC.E.{space}"), written, vec![Operand::zero(), address]);
@@ -527,7 +527,9 @@ impl Select<'_> {
 
     /// An address in the cluster's shared memory, as a generic one.
     fn in_cluster(&mut self, address: &Address) -> Result<Place, Refusal> {
-        self.clusters_of_device()?;
+        if !self.target().has_ranks {
+            return Err(format!("{} has no clusters", self.target()));
+        }
         let low = match address.base {
             AddressBase::Register(id) => Operand::low(self.home(id)),
             AddressBase::Variable(id) => Operand::low(self.shared(id, 0)?),

@@ -44,7 +44,7 @@ impl Select<'_> {
             LanemaskGt => s2r(self, "SR_GTMASK"),
             LanemaskGe => s2r(self, "SR_GEMASK"),
             Warpid => self.field("SR_VIRTID", 7),
-            Nwarpid if target.clusters().is_none() => self.one("MOV", vec![Operand::number(target.warps)]),
+            Nwarpid if !target.has_ranks => self.one("MOV", vec![Operand::number(target.warps)]),
             Nwarpid => self.field("SR_VIRTCFG", 8),
             Clock => self.one("CS2R.32", vec![Operand::Text("SR_CLOCKLO".into())]),
             Clock64 => self.pair("CS2R", vec![Operand::Text("SR_CLOCKLO".into())]),
@@ -93,6 +93,9 @@ impl Select<'_> {
                 if target.system_shared == 0 =>
             {
                 return Err(format!("special register {register:?}, as {target} reserves other memory"));
+            }
+            ReservedSmemOffset0 if target.reserved_offset != 0 => {
+                self.one("MOV", vec![Operand::number(target.reserved_offset)])
             }
             ReservedSmemOffsetBegin | ReservedSmemOffset0 => self.one("MOV", vec![Operand::zero()]),
             ReservedSmemOffsetCap => self.one("MOV", vec![Operand::number(target.system_shared)]),
@@ -186,7 +189,7 @@ impl Select<'_> {
         let at = self.layout.shared(id).ok_or("this variable has no place")? as i64
             + i64::from(self.target().system_shared)
             + offset;
-        if self.target().clusters().is_none() {
+        if !self.target().has_ranks {
             return Ok(self.one("MOV", vec![Operand::number(at as u32)]));
         }
         let rank = self.one("S2R", vec![Operand::Text("SR_CgaCtaId".into())]);
