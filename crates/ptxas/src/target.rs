@@ -28,17 +28,23 @@ impl Target {
         self.0.arch.number()
     }
 
-    /// PTX that says to be for this device, whichever it is for.
+    /// PTX that says to be for this device, whichever it is for, and of a version that knows it.
     #[must_use]
     pub fn declared(self, ptx: &str) -> String {
-        let lines = ptx.lines().map(|line| match line.trim_start().strip_prefix(".target") {
-            Some(rest) => match rest.split_once(',') {
-                Some((_, options)) => format!(".target {self},{options}\n"),
-                None => format!(".target {self}\n"),
-            },
-            None => format!("{line}\n"),
-        });
-        lines.collect()
+        let line = |line: &str| {
+            let mut words = line.split_whitespace();
+            match (words.next(), words.next()) {
+                (Some(".target"), _) => match line.split_once(',') {
+                    Some((_, options)) => format!(".target {self},{options}\n"),
+                    None => format!(".target {self}\n"),
+                },
+                (Some(".version"), Some(version)) if self.sm() >= BLACKWELL && is_older(version) => {
+                    format!(".version {}.{}\n", KNOWS_BLACKWELL.0, KNOWS_BLACKWELL.1)
+                }
+                _ => format!("{line}\n"),
+            }
+        };
+        ptx.lines().map(line).collect()
     }
 
     /// The target as PTX names it, with all that it has.
@@ -55,6 +61,15 @@ impl Target {
     pub(crate) fn has(self, mnemonic: &str) -> bool {
         self.0.arch.has(mnemonic)
     }
+}
+
+/// The first device that PTX knows from this version on, with all that come after it.
+const BLACKWELL: u32 = 100;
+const KNOWS_BLACKWELL: (u32, u32) = (8, 7);
+
+fn is_older(version: &str) -> bool {
+    let mut numbers = version.split('.').map(|it| it.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) < KNOWS_BLACKWELL
 }
 
 impl Default for Target {
