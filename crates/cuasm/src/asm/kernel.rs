@@ -291,9 +291,11 @@ fn sections(
     }
     bounds.attributes(&mut out);
     let registers = bounds.registers.unwrap_or(0xff);
-    let _ = writeln!(out, ".attr.half EIATTR_MAXREG_COUNT, {registers:#x}");
     if sm >= 90 {
         out.push_str(".attr.half EIATTR_SPARSE_MMA_MASK, 0x0\n");
+    }
+    let _ = writeln!(out, ".attr.half EIATTR_MAXREG_COUNT, {registers:#x}");
+    if sm >= 90 {
         // EIATTR_MERCURY_ISA_VERSION
         out.push_str(".attr.half 0x5f, 0x101\n");
     }
