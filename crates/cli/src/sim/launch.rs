@@ -84,7 +84,8 @@ impl Code {
         let name = file.display().to_string();
         let program = sass::read(&name, cubin, own_code)?;
         if program.arch() != ::sass::Arch::Sm90 {
-            let why = format!("{name}: the model is of machine code of sm_90, and this is of {}", program.arch());
+            let why =
+                format!("{name}: the model is of machine code of sm_90, and this is of {}", program.arch());
             return Err(Failure::new(Exit::Unsupported, why));
         }
         Ok(Self { name, program, lines: Lines::read(cubin) })
