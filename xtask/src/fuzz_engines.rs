@@ -14,7 +14,7 @@ use kernel_fuzz::{
     Case, Engines, FEWEST, Kernel, Outcome, Remote, STATEMENTS, engine, generate, minimise, remote, sass,
     silicon,
 };
-use ptxas::{Level, Options, Tuning};
+use ptxas::{Level, Options, Target, Tuning};
 use rayon::prelude::*;
 use real_gpu::Gpu;
 use std::collections::BTreeMap;
@@ -68,6 +68,9 @@ pub(crate) struct Choice {
     /// What our ptxas shall use in place of what it guesses, as `rounds=8,warps=1`.
     #[arg(long, default_value_t)]
     tuning: Tuning,
+    /// The device that our ptxas makes code for.
+    #[arg(long, default_value_t)]
+    arch: Target,
     /// NVIDIA's assembler.
     #[arg(long, env = "WARPLOOM_PTXAS", default_value = "ptxas")]
     ptxas: PathBuf,
@@ -207,6 +210,11 @@ fn one_by_one(choice: &Choice, seeds: impl Iterator<Item = u64> + Send, bar: &Pr
     tallies.try_reduce(Tally::default, |one, other| Ok(one.with(other)))
 }
 
+/// How our ptxas compiles.
+fn options(choice: &Choice, level: Level) -> Options {
+    Options { target: choice.arch, tuning: choice.tuning, ..level.into() }
+}
+
 /// What the other engine makes of a case, by how it was compiled.
 fn others(
     choice: &Choice,
@@ -216,11 +224,11 @@ fn others(
 ) -> Result<Vec<(&'static str, Outcome)>> {
     Ok(match choice.engine {
         Engine::Jit | Engine::Cuda => engines.compile(case),
-        Engine::Sass => vec![("", sass::run(case, choice.tuning))],
+        Engine::Sass => vec![("", sass::run(case, options(choice, Level::Overlapped)))],
         Engine::CudaSass => {
             let mut outcomes = Vec::new();
             for (name, level) in [("-O0: ", Level::Serial), ("-O3: ", Level::Overlapped)] {
-                let options = Options { tuning: choice.tuning, ..level.into() };
+                let options = options(choice, level);
                 let outcome = match sass::compile(case, options) {
                     Ok(cubin) => gpus.with(|gpu| gpu.run(case, &cubin))?,
                     Err(outcome) => outcome,

@@ -10,7 +10,7 @@ use machine::output::Output;
 use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, LoadedModule, Masks};
 use ptx::diagnostic::Diagnostic;
 use ptx::module::{Checked, Module};
-use ptxas::Options;
+use ptxas::{Options, Target};
 use real_gpu::Gpu;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -239,12 +239,23 @@ fn assemble(
     options: Options,
     module: &Checked<Module>,
 ) -> Result<Vec<u8>, NotOnSass> {
-    let compiled =
-        ptxas::compile_entries(module, options, |name| name == case.kernel).map_err(|refused| {
-            let first = refused.first().map_or_else(String::new, |diagnostic| show(program, diagnostic));
-            NotOnSass::NotCompiled(first)
-        })?;
-    Ok(compiled.cubin)
+    let refused = |refused: Vec<Diagnostic>| {
+        let first = refused.first().map_or_else(String::new, |diagnostic| show(program, diagnostic));
+        NotOnSass::NotCompiled(first)
+    };
+    let wanted = |name: &str| name == case.kernel;
+    let compiled = if options.target == Target::default() {
+        ptxas::compile_entries(module, options, wanted)
+    } else {
+        let text = options.target.declared(program.source.text());
+        let source = ptx::source::Source::new(program.name.as_str(), text);
+        let module = ptx::compile(&source);
+        let module = module
+            .module
+            .ok_or_else(|| NotOnSass::NotCompiled(format!("it is no PTX for {}", options.target)))?;
+        ptxas::compile_entries(&module, options, wanted)
+    };
+    Ok(compiled.map_err(refused)?.cubin)
 }
 
 fn loaded_on_gpu(
@@ -292,7 +303,12 @@ fn loaded_on_gpu(
 ///
 /// # Errors
 /// If the file is wrong, or the cubin; if the kernel is not compiled, or has instructions that are not executed.
-pub fn run_on_sass(program: &Program, case: &Case, options: Options) -> Result<Outcome, NotOnSass> {
+pub fn run_on_sass(
+    program: &Program,
+    case: &Case,
+    options: Options,
+    timed: bool,
+) -> Result<Outcome, NotOnSass> {
     let at = |why: String| NotOnSass::Wrong(format!("{}:{}: {why}", program.name, case.line));
     let module = compile(program).map_err(NotOnSass::Wrong)?;
     let mut entries = module.entries().map(|(_, function)| function);
@@ -338,9 +354,13 @@ pub fn run_on_sass(program: &Program, case: &Case, options: Options) -> Result<O
         dynamic_shared: case.shared,
         params: &placed.params,
         budget: case.budget.saturating_mul(INSTRUCTIONS_FOR_ONE),
-        timed: false,
+        timed,
     };
-    let end = match loaded.launch(&launch).fault {
+    let outcome = loaded.launch(&launch);
+    if let Some(broken) = outcome.hazards.first() {
+        return Err(at(format!("at {:#x}: {}", broken.address, broken.message)));
+    }
+    let end = match outcome.fault {
         None => End::Finished,
         Some(fault) => End::Stopped(fault.to_string()),
     };

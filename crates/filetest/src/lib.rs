@@ -33,7 +33,7 @@ pub mod texture;
 pub mod value;
 
 use machine::Asynchrony;
-pub use ptxas::{Level, Options, Tuning};
+pub use ptxas::{Level, Options, Target};
 use std::path::Path;
 
 /// Runs every case of a file under every schedule; its program is in `ptx`, which may be the file itself.
@@ -120,13 +120,13 @@ pub fn run_file_as_cubin_on_gpu(
     })
 }
 
-/// Runs every case of a file as SASS of our own compiler, on the machine that executes that.
+/// Runs every case of a file as SASS of our own compiler, on the machine that executes that; `timed`: with control codes honoured.
 ///
 /// # Errors
 /// What differs, for people.
-pub fn run_file_on_sass(file: &Path, ptx: &Path, options: Options) -> Result<Elsewhere, String> {
+pub fn run_file_on_sass(file: &Path, ptx: &Path, options: Options, timed: bool) -> Result<Elsewhere, String> {
     let on = format!("the SASS machine, {options:?}");
-    elsewhere(file, ptx, &on, |program, case| match execute::run_on_sass(program, case, options) {
+    elsewhere(file, ptx, &on, |program, case| match execute::run_on_sass(program, case, options, timed) {
         // What is loaded and launched, and for which device, a driver decides.
         _ if matches!(case.end, case::End::Refused(_) | case::End::NotLoaded(_)) => Ok(None),
         Ok(outcome) => Ok(Some(outcome)),

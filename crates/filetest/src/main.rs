@@ -6,7 +6,7 @@
 use clap::{Parser, ValueEnum};
 use filetest::schedule::Choice;
 use filetest::{
-    Level, Options, record, run_file, run_file_as_cubin_on_gpu, run_file_on_gpu, run_file_on_sass,
+    Level, Options, Target, record, run_file, run_file_as_cubin_on_gpu, run_file_on_gpu, run_file_on_sass,
 };
 use real_gpu::Gpu;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,12 @@ struct Arguments {
     /// The most registers that our ptxas gives kernels that say nothing of it.
     #[arg(long)]
     maxrregcount: Option<u32>,
+    /// The device that our ptxas makes code for, which the machine for SASS executes.
+    #[arg(long, default_value_t)]
+    arch: Target,
+    /// The machine for SASS honours control codes, and a dependence that they break is an error.
+    #[arg(long)]
+    timed: bool,
     /// Files, and folders of files.
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -75,7 +81,12 @@ fn files(given: &[PathBuf]) -> Vec<(PathBuf, PathBuf)> {
 
 fn run(arguments: &Arguments) -> Result<usize, String> {
     let level = if arguments.optimise == 0 { Level::Serial } else { Level::Overlapped };
-    let options = Options { level, max_registers: arguments.maxrregcount, ..Options::default() };
+    let options = Options {
+        level,
+        max_registers: arguments.maxrregcount,
+        target: arguments.arch,
+        ..Options::default()
+    };
     let files = files(&arguments.files);
     if files.is_empty() {
         return Err("no such files".into());
@@ -93,7 +104,7 @@ fn run(arguments: &Arguments) -> Result<usize, String> {
         }
         Engine::Sass => {
             for (file, ptx) in &files {
-                let run = run_file_on_sass(file, ptx, options);
+                let run = run_file_on_sass(file, ptx, options, arguments.timed);
                 let how = run.map(|count| format!("{} passed, {} skipped", count.passed, count.skipped));
                 failed += usize::from(!told(file, how));
             }

@@ -6,15 +6,15 @@ use crate::case::Case;
 use crate::engine::{self, Outcome};
 use ptx::diagnostic::Diagnostic;
 use ptx::source::Source;
-use ptxas::{Level, Options, Tuning};
+use ptxas::{Options, Target};
 use sass_machine::{Launch, Loaded, Program};
 
 /// Machine instructions that a case may issue.
 const BUDGET: u64 = 1 << 28;
 
-/// What SASS with a tuning makes of a case; declined if our compiler refuses an instruction, or the machine does not execute one.
-pub fn run(case: &Case, tuning: Tuning) -> Outcome {
-    attempt(case, tuning).unwrap_or_else(Outcome::Stopped)
+/// What SASS makes of a case; declined if our compiler refuses an instruction, or the machine does not execute one.
+pub fn run(case: &Case, options: Options) -> Outcome {
+    attempt(case, options).unwrap_or_else(Outcome::Stopped)
 }
 
 /// What our ptxas makes of a case.
@@ -23,8 +23,15 @@ pub fn run(case: &Case, tuning: Tuning) -> Outcome {
 /// If it refuses an instruction, or does not assemble what it made.
 pub fn compile(case: &Case, options: impl Into<Options>) -> Result<Vec<u8>, Outcome> {
     let told = |wrong: &[Diagnostic]| wrong.first().map_or(String::new(), |first| first.message.clone());
-    let source = Source::new("kernel.ptx", case.text.as_str());
-    let compiled = ptx::compile(&source).into_result().map_err(|wrong| Outcome::Stopped(told(&wrong)));
+    let options = options.into();
+    let is_own = options.target == Target::default();
+    let text = if is_own { case.text.clone() } else { options.target.declared(&case.text) };
+    let source = Source::new("kernel.ptx", text);
+    let compiled = ptx::compile(&source).into_result().map_err(|wrong| match is_own {
+        true => Outcome::Stopped(told(&wrong)),
+        // The device does not have all that the kernel uses.
+        false => Outcome::Declined(told(&wrong)),
+    });
     let compiled = ptxas::compile_entries(&compiled?.0, options, |_| true);
     compiled.map(|compiled| compiled.cubin).map_err(|wrong| {
         // What cannot be assembled is a mistake; what is refused has its place in the PTX.
@@ -49,8 +56,8 @@ pub(crate) fn launch<'a>(case: &Case, params: &'a [u8], budget: u64, timed: bool
     }
 }
 
-fn attempt(case: &Case, tuning: Tuning) -> Result<Outcome, String> {
-    let cubin = match compile(case, Options { tuning, ..Level::Overlapped.into() }) {
+fn attempt(case: &Case, options: Options) -> Result<Outcome, String> {
+    let cubin = match compile(case, options) {
         Ok(cubin) => cubin,
         Err(outcome) => return Ok(outcome),
     };

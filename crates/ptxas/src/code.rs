@@ -1,5 +1,6 @@
 //! Machine instructions over virtual registers: what selection makes, and allocation and scheduling read.
 
+use crate::Target;
 use crate::opcode::Name;
 use crate::variables::Reference;
 use debug_info::Origin;
@@ -318,6 +319,8 @@ pub enum Line {
 /// A kernel's code.
 #[derive(Debug, Default)]
 pub struct Code {
+    /// The device.
+    pub(crate) target: Target,
     /// Its lines.
     pub lines: Vec<Line>,
     /// Those that stand behind the function that is being written.
@@ -356,6 +359,11 @@ pub(crate) struct Notes {
 }
 
 impl Code {
+    /// Code for a device.
+    pub fn new(target: Target) -> Self {
+        Self { target, ..Self::default() }
+    }
+
     /// What is written from now on is for another PTX instruction. Says for which it was before.
     pub fn is_for(&mut self, origin: Option<Origin>) -> Option<Origin> {
         std::mem::replace(&mut self.origin, origin)

@@ -295,11 +295,11 @@ pub(crate) fn kernel(
             // The driver reads where it is called.
             out.label(format!(".CUASM_OFFSET_LABEL.{name}.EIATTR_SYSCALL_OFFSETS.#"));
         }
-        let pause = issue.pause.map(|control| (control, "NOP".to_owned()));
+        let pauses = issue.pauses.iter().map(|&control| (control, "NOP".to_owned()));
         for (control, text) in
             [(issue.control, instruction(one, issue.control.reuse & shown, kernel, (base, frame)))]
                 .into_iter()
-                .chain(pause)
+                .chain(pauses)
         {
             made.push(Made {
                 text: if out.text.is_some() { format!("{control} {text} ;") } else { String::new() },
@@ -317,7 +317,7 @@ pub(crate) fn kernel(
     let at_once = Control { yield_flag: true, stall: 0, ..Control::default() };
     out.instruction(at_once, format!("BRA `(.L_x_{end})"));
     if kernel.layout.shared_bytes > 0 {
-        let bytes = kernel.layout.shared_bytes + u64::from(crate::layout::SHARED_BASE);
+        let bytes = kernel.layout.shared_bytes + u64::from(kernel.layout.target.system_shared);
         out.directives(&format!(
             "\t.section\t\".nv.shared.{name}\",\"awI\",@nobits\n\t.align\t16\n\t.zero\t{bytes}\n"
         ));

@@ -1,17 +1,12 @@
 //! Where a kernel's parameters and a module's variables lie.
 
+use crate::Target;
 use crate::codes;
 use ptx::diagnostic::Diagnostic;
 use ptx::module::{AddressBase, FuncId, Module, Operand, Param, Relocation, Symbol, VarId, Variable};
 use ptx::types::StateSpace;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// The device that code is laid out for.
-const SM: u32 = 90;
-/// Where its parameters begin in constant bank 0.
-pub const PARAMETERS: u32 = cuasm::parameters_at(SM) as u32;
-/// The first KiB of shared memory is the system's on sm_90.
-pub const SHARED_BASE: u32 = 0x400;
 /// Bytes of a constant bank.
 const BANK: u64 = 0x10000;
 
@@ -38,6 +33,8 @@ pub struct Placed {
 /// Where everything lies that a kernel names.
 #[derive(Debug, Default)]
 pub struct Layout {
+    /// The device.
+    pub target: Target,
     /// The parameters in order.
     pub parameters: Vec<Parameter>,
     /// Bytes of shared memory.
@@ -55,15 +52,15 @@ impl Layout {
     ///
     /// # Errors
     /// What cannot be placed.
-    pub fn new(module: &Module, kernel: FuncId) -> Result<Self, Vec<Diagnostic>> {
-        let mut layout = Self::default();
+    pub fn new(module: &Module, kernel: FuncId, target: Target) -> Result<Self, Vec<Diagnostic>> {
+        let mut layout = Self { target, ..Self::default() };
         let mut errors = Vec::new();
         let mut end = 0_u64;
         for param in &module.functions[kernel.index()].params {
             let Param::Memory(id) = *param else { continue };
             let variable = &module.variables[id.index()];
             let align = u64::from(variable.align.max(1));
-            let offset = cuasm::parameter_offset(SM, end, align);
+            let offset = cuasm::parameter_offset(target.sm(), end, align);
             layout.places.insert(id, offset);
             layout.parameters.push(Parameter { offset, size: variable.size, align });
             end = offset + variable.size;

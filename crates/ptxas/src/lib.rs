@@ -1,4 +1,4 @@
-//! PTX to SASS for sm_90: a checked module as a cubin. docs/ptxas.md says what is compiled and how.
+//! PTX to SASS: a checked module as a cubin. docs/ptxas.md says what is compiled and how.
 //!
 //! ```text
 //! Checked<Module> ──layout──▶ places ──select──▶ Code over virtual registers ──optimise, allocate──▶ hardware registers
@@ -13,6 +13,7 @@ pub mod allocate;
 mod bodies;
 pub mod code;
 pub mod codes;
+mod collectives;
 mod emit;
 mod file;
 pub mod layout;
@@ -22,7 +23,9 @@ mod products;
 mod registers;
 pub mod schedule;
 mod select;
+mod spelling;
 mod spill;
+mod target;
 pub mod tuning;
 mod unroll;
 mod variables;
@@ -38,6 +41,7 @@ use ptx::module::{Checked, FuncId, FunctionKind, Linkage, Module};
 use ptx::types::StateSpace;
 pub use schedule::Level;
 pub use spill::Traffic;
+pub use target::Target;
 pub use tuning::Tuning;
 
 /// A module that has been compiled.
@@ -88,6 +92,8 @@ pub struct Made {
 /// How to compile.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
+    /// The device that code is made for.
+    pub target: Target,
     /// How much is done for speed.
     pub level: Level,
     /// The most registers of kernels that say nothing of it themselves.
@@ -118,7 +124,7 @@ const MOST_LOCAL: u64 = 512 << 10;
 /// Bytes of shared memory that a kernel may have without asking at its launch.
 const MOST_SHARED: u64 = 48 << 10;
 
-/// Compiles all kernels of a module for sm_90.
+/// Compiles all kernels of a module for sm_90, with nothing overlapped.
 ///
 /// # Errors
 /// What is not compiled, by name and place.
@@ -126,7 +132,7 @@ pub fn compile(module: &Checked<Module>) -> Result<Compiled, Vec<Diagnostic>> {
     compile_entries(module, Level::default(), |_| true)
 }
 
-/// Compiles those kernels of a module for sm_90 whose names are wanted.
+/// Compiles those kernels of a module whose names are wanted.
 ///
 /// # Errors
 /// What of them is not compiled, by name and place.
@@ -153,7 +159,7 @@ pub fn compile_entries(
     }
     let mut labels = 0;
     let mut out = emit::Out { text: options.text.then(String::new), ..emit::Out::default() };
-    out.directives("\t.target\tsm_90\n");
+    out.directives(&format!("\t.target\t{}\n", options.target));
     if options.relocatable {
         out.directives("\t.elftype\t@\"ET_REL\"\n");
     }
@@ -264,7 +270,7 @@ fn kernel<'a>(
     let rounds = if options.variables { 1 } else { options.tuning.rounds };
     let tuning = Tuning { rounds, ..options.tuning };
     let limit = registers::limit(&declaration.bounds, options.max_registers, tuning.registers);
-    let layout = layout::Layout::new(module, id)?;
+    let layout = layout::Layout::new(module, id, options.target)?;
     let waits = match options.level {
         Level::Serial => optimise::Waits::Anywhere,
         Level::Overlapped => optimise::waits(bodies, id),
@@ -290,6 +296,10 @@ fn kernel<'a>(
                 true => optimise::optimise(&mut selected.code, waits.any(), &tuning),
                 false => optimise::tidy(&mut selected.code),
             }
+        }
+        let missing = spelling::settle(&mut selected.code);
+        if !missing.is_empty() {
+            return Err(select::refusals(module, id, missing));
         }
         let given = registers::give(&mut selected, limit);
         let open = if selected.is_open { OPEN_STACK } else { 0 };
@@ -322,6 +332,7 @@ fn kernel<'a>(
         products::settle(&mut selected.code, &allocation);
         let clashes = || verify::clashes(&selected.code, &allocation);
         debug_assert_eq!(clashes(), [], "registers of `{}`", declaration.name);
+        collectives::settle(&mut selected.code);
         let select::Selected { code, frames, .. } = selected;
         return Ok(emit::Kernel { id, declaration, layout, code, allocation, frames, local, spilled });
     }

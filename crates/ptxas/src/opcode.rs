@@ -63,8 +63,8 @@ impl Kind {
             b"ULDC" | b"UMOV" => Self::Pipe(Pipe::UniformLoad),
             b"UIADD3" | b"UIMAD" | b"USHF" | b"ULEA" | b"ULOP3" => Self::Pipe(Pipe::Uniform),
             b"HMMA" | b"IMMA" | b"BMMA" => Self::Matrices,
-            b"DMMA" | b"LDC" | b"MUFU" | b"POPC" | b"FLO" | b"BREV" | b"I2F" | b"F2I" | b"F2F" | b"FRND"
-            | b"FCHK" | b"S2R" | b"S2UR" => Self::Unit,
+            b"DMMA" | b"LDC" | b"LDCU" | b"MUFU" | b"POPC" | b"FLO" | b"BREV" | b"I2F" | b"F2I" | b"F2F"
+            | b"FRND" | b"FCHK" | b"S2R" | b"S2UR" => Self::Unit,
             b"LDG" | b"LD" | b"LDS" | b"LDL" | b"LDSM" | b"LDGMC" => Self::Load,
             b"ATOM" | b"ATOMG" | b"ATOMS" | b"RED" | b"REDG" => Self::Atomic,
             b"STG" | b"ST" | b"STS" | b"STL" => Self::Store,
@@ -112,6 +112,11 @@ impl Name {
 
     pub(crate) fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// It is something else on the device that it is for.
+    pub(crate) fn is_rather(&mut self, kind: Kind) {
+        self.kind = kind;
     }
 
     /// Whether control may go elsewhere than to the next line, and does not come back.

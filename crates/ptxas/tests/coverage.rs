@@ -7,33 +7,16 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    let mut entries: Vec<_> =
-        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "ptx") {
-            found.push(path);
-        }
-    }
-}
+mod corpus;
 
 #[test]
 fn what_is_refused_is_listed() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut found = Vec::new();
-    for folder in ["examples", "tests/clang", "tests/run", "tests/sanitizer"] {
-        files(&root.join(folder), &mut found);
-    }
     let keep = std::env::var_os("PTXAS_CUBINS").map(PathBuf::from);
     let mut mistakes = Vec::new();
     let (mut compiled, mut total) = (0, 0);
     let mut refused = BTreeSet::new();
-    for path in &found {
-        let Ok(text) = fs::read_to_string(path) else { continue };
-        let name = path.strip_prefix(&root).unwrap_or(path).display().to_string();
+    for (name, text) in corpus::all(&root) {
         // Tests of what is wrong with PTX are none of this crate's.
         let Some(module) = ptx::compile(&Source::new(name.as_str(), text.as_str())).module else { continue };
         if module.entries().next().is_none() {
@@ -69,47 +52,15 @@ fn what_is_refused_is_listed() {
                     if diagnostic.code == ptxas::codes::INTERNAL {
                         mistakes.push(format!("{name}: {}", diagnostic.message));
                     }
-                    println!("{name}: {}", reason(&diagnostic));
-                    refused.insert(reason(&diagnostic));
+                    println!("{name}: {}", corpus::reason(&diagnostic));
+                    refused.insert(corpus::reason(&diagnostic));
                 }
             }
         }
     }
     assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
     println!("{compiled} of {total} files are compiled");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/refused.txt");
-    if std::env::var_os("BLESS").is_some() {
-        let lines: Vec<&str> = refused.iter().map(String::as_str).collect();
-        fs::write(&path, lines.join("\n") + "\n").expect("the list");
-    }
-    let listed = fs::read_to_string(&path).unwrap_or_default();
-    let listed: BTreeSet<String> = listed.lines().map(str::to_string).collect();
-    let unlisted: Vec<_> = refused.difference(&listed).collect();
-    let no_longer: Vec<_> = listed.difference(&refused).collect();
-    assert!(
-        unlisted.is_empty() && no_longer.is_empty(),
-        "run with BLESS=1 and read the difference\nnot listed: {unlisted:#?}\nno longer refused: {no_longer:#?}"
-    );
-}
-
-/// What is refused without the modifiers of its opcode and without the names of a file: `add: this instruction is not ...`.
-fn reason(diagnostic: &ptx::diagnostic::Diagnostic) -> String {
-    let mut quoted = diagnostic.message.split('`');
-    let (Some(before), Some(name), Some(after)) = (quoted.next(), quoted.next(), quoted.next()) else {
-        return diagnostic.message.clone();
-    };
-    if diagnostic.code != ptxas::codes::INSTRUCTION {
-        return format!("{before}...{after}");
-    }
-    let opcode = name.split('.').next().unwrap_or(name);
-    // A label may quote a function's name.
-    let label: Vec<&str> = diagnostic
-        .label
-        .split('`')
-        .enumerate()
-        .map(|(i, part)| if i % 2 == 1 { "..." } else { part })
-        .collect();
-    format!("{opcode}: {}", label.concat())
+    corpus::compare("refused.txt", &refused);
 }
 
 /// A kernel with one instruction of its own.

@@ -11,9 +11,10 @@ use crate::step::{Access, Action, Step};
 use crate::system::{Function, System};
 use crate::timing::Schedule;
 use crate::warp::Around;
-use machine::memory::{Buffers, LOCAL_WINDOW};
+use machine::memory::{Buffers, LOCAL_WINDOW, SHARED_WINDOW};
 use machine::output::Output;
 use machine::texture::Unit;
+use sass::device::Device;
 use sass::effects::Effects;
 use sass::hazards::Issue;
 use std::collections::BTreeMap;
@@ -23,19 +24,14 @@ use std::sync::Arc;
 const RESIDENT: usize = 32;
 /// Threads of a CTA, at most.
 const THREADS: u32 = 1024;
-/// Bytes of shared memory that the system keeps for itself, and those that there are with them.
-const RESERVED: u64 = 1 << 10;
+/// Bytes of shared memory that there are, the system's among them.
 const SHARED: u64 = 228 << 10;
 /// Bytes of shared memory are given in multiples of this.
 const SHARED_UNIT: u64 = 128;
-/// Where parameters begin in constant bank 0 on sm_90.
-const PARAMETERS: usize = 0x210;
-/// Where it says where they have generic addresses, and where these end.
-const PARAMETERS_AT: usize = 0x198;
-const PARAMETERS_END: usize = 0x1a0;
 
 /// A kernel whose instructions are ready.
 pub(crate) struct Kernel {
+    device: &'static Device,
     steps: Vec<Step>,
     pub(crate) words: Vec<u128>,
     /// How many registers a lane has.
@@ -46,6 +42,7 @@ pub(crate) struct Kernel {
 /// A program whose variables have addresses.
 pub struct Loaded<'a> {
     memory: &'a (dyn Buffers + Sync),
+    device: &'static Device,
     kernels: BTreeMap<String, Kernel>,
     variables: BTreeMap<String, u64>,
     constants: Vec<u8>,
@@ -154,16 +151,20 @@ impl<'a> Loaded<'a> {
             }
             let (words, _) = code.as_chunks::<WORD>();
             let steps = (0..).step_by(WORD).zip(words);
-            let steps = steps.map(|(at, word)| decode::step(u128::from_le_bytes(*word), at));
+            let steps =
+                steps.map(|(at, word)| decode::step(program.device.arch, u128::from_le_bytes(*word), at));
             let functions = functions.into_iter().map(Action::System);
             let steps = steps.chain(functions.map(|action| Step { guard: None, action })).collect();
             let words: Vec<u128> = words.iter().map(|word| u128::from_le_bytes(*word)).collect();
             let registers = words.iter().filter_map(|&word| {
-                let effects = Effects::of(&sass::decode(sass::Arch::Sm90, word)?);
+                let effects = Effects::of(&sass::decode(program.device.arch, word)?);
                 Some(effects.reads.union(effects.writes).vector_count() as usize)
             });
             let registers = registers.max().unwrap_or(0);
-            kernels.insert(name.clone(), Kernel { steps, words, registers, shared: image.shared });
+            kernels.insert(
+                name.clone(),
+                Kernel { device: program.device, steps, words, registers, shared: image.shared },
+            );
         }
         let constants = program.constants.clone();
         let mut constants_at = 0;
@@ -174,6 +175,7 @@ impl<'a> Loaded<'a> {
         }
         Ok(Self {
             memory,
+            device: program.device,
             kernels,
             variables,
             constants,
@@ -248,9 +250,10 @@ impl<'a> Loaded<'a> {
         if !fits {
             return Err(fault(FaultKind::Cluster(launch.cluster)));
         }
-        let shared = kernel.shared.max(RESERVED).saturating_add(u64::from(launch.dynamic_shared));
+        let reserved = u64::from(self.device.system_shared);
+        let shared = kernel.shared.max(reserved).saturating_add(u64::from(launch.dynamic_shared));
         if shared > SHARED {
-            return Err(fault(FaultKind::Shared(shared - RESERVED)));
+            return Err(fault(FaultKind::Shared(shared - reserved)));
         }
         // Dynamic memory may be aligned to more than what stands before it ends at.
         let shared = shared.next_multiple_of(SHARED_UNIT);
@@ -263,7 +266,10 @@ impl<'a> Loaded<'a> {
             kernel,
             name: launch.kernel.to_owned(),
             memory: self.memory,
-            banks: Banks { launch: bank(launch, self.constants_at, at), module: self.constants.clone() },
+            banks: Banks {
+                launch: bank(self.device, launch, self.constants_at, at),
+                module: self.constants.clone(),
+            },
             _parameters: parameters,
             grid: launch.grid,
             block: launch.block.map(|it| it.max(1)),
@@ -398,10 +404,10 @@ impl Prepared<'_> {
 impl Kernel {
     /// Whether it reads where its parameters have generic addresses.
     fn asks_for_parameters(&self) -> bool {
+        let window = self.device.parameter_window.0;
+        let asked = [window, self.device.parameters_end.unwrap_or(window)];
         let is = |step: &Step| match &step.action {
-            Action::Access(Access::Constant { bank: 0, offset, .. }) => {
-                [PARAMETERS_AT, PARAMETERS_END].contains(&(*offset as usize))
-            }
+            Action::Access(Access::Constant { bank: 0, offset, .. }) => asked.contains(&(*offset as u32)),
             _ => false,
         };
         self.steps.iter().any(is)
@@ -414,38 +420,47 @@ impl Kernel {
 
     /// When the instructions' results are there; none where nobody has measured that.
     fn schedule(&self) -> Option<Arc<Schedule>> {
-        let latencies = sass::latency::table(90)?;
+        let latencies = sass::latency::table(self.device.arch.number())?;
         let issues = self.words.iter().enumerate().map(|(index, &word)| {
-            let instruction = sass::decode(sass::Arch::Sm90, word)?;
+            let instruction = sass::decode(self.device.arch, word)?;
             Some(Issue::of(&instruction, (index * WORD) as u64, latencies).into())
         });
         Some(Arc::new(Schedule { issues: issues.collect(), latencies }))
     }
 }
 
-/// Constant bank 0 on sm_90: dimensions from 0 and 0xc, the window of local memory at 0x20, where a stack begins at 0x28, the dynamic
-/// shared memory at 0x2c, the parameters from 0x210. Whether there are clusters stands at 0x140, their size from 0x144, its inverse from 0x150,
-/// how many there are from 0x15c, CTAs of one at 0x188; where there are none, each has one CTA. Generic addresses: of the constants at 0xd0, of
-/// the parameters at 0x198, and of their end.
-fn bank(launch: &Launch<'_>, constants: u64, parameters: u64) -> Vec<u8> {
-    let mut bank = vec![0; PARAMETERS];
-    let mut put = |at: usize, bytes: &[u8]| bank[at..at + bytes.len()].copy_from_slice(bytes);
-    for (axis, (threads, blocks)) in launch.block.iter().zip(launch.grid).enumerate() {
-        put(4 * axis, &threads.to_le_bytes());
-        put(0xc + 4 * axis, &blocks.to_le_bytes());
+/// Constant bank 0 of a device: its words that code asks for, and the parameters. Where there are no clusters, each has one CTA.
+fn bank(device: &Device, launch: &Launch<'_>, constants: u64, parameters: u64) -> Vec<u8> {
+    let mut bank = vec![0; device.parameters as usize];
+    let mut put = |at: u32, bytes: &[u8]| bank[at as usize..][..bytes.len()].copy_from_slice(bytes);
+    for (axis, (threads, blocks)) in (0..).zip(launch.block.iter().zip(launch.grid)) {
+        put(device.block + 4 * axis, &threads.to_le_bytes());
+        put(device.grid + 4 * axis, &blocks.to_le_bytes());
         let cluster = if axis == 0 { launch.cluster.max(1) } else { 1 };
-        put(0x144 + 4 * axis, &cluster.to_le_bytes());
-        put(0x150 + 4 * axis, &(1.0 / cluster as f32).to_le_bytes());
-        put(0x15c + 4 * axis, &(blocks / cluster).to_le_bytes());
+        if let Some(clusters) = &device.clusters {
+            put(clusters.size + 4 * axis, &cluster.to_le_bytes());
+            put(clusters.inverse + 4 * axis, &(1.0 / cluster as f32).to_le_bytes());
+            put(clusters.count + 4 * axis, &(blocks / cluster).to_le_bytes());
+        }
     }
-    put(0xd0, &constants.to_le_bytes());
-    put(PARAMETERS_AT, &parameters.to_le_bytes());
-    put(PARAMETERS_END, &parameters.wrapping_add(launch.params.len() as u64).to_le_bytes());
-    put(0x20, &LOCAL_WINDOW.to_le_bytes());
-    put(0x28, &(LOCAL as u32).to_le_bytes());
-    put(0x2c, &launch.dynamic_shared.to_le_bytes());
-    put(0x140, &u32::from(launch.cluster > 1).to_le_bytes());
-    put(0x188, &launch.cluster.max(1).to_le_bytes());
+    if let Some(clusters) = &device.clusters {
+        put(clusters.kind, &u32::from(launch.cluster > 1).to_le_bytes());
+        put(clusters.ctas, &launch.cluster.max(1).to_le_bytes());
+    }
+    put(device.constants, &constants.to_le_bytes());
+    let (window, before) = device.parameter_window;
+    put(window, &parameters.wrapping_sub(before.into()).to_le_bytes());
+    if let Some(end) = device.parameters_end {
+        put(end, &parameters.wrapping_add(launch.params.len() as u64).to_le_bytes());
+    }
+    put(device.local_window, &LOCAL_WINDOW.to_le_bytes());
+    if let Some(window) = device.shared_window {
+        put(window, &SHARED_WINDOW.to_le_bytes());
+    }
+    put(device.stack, &(LOCAL as u32).to_le_bytes());
+    if let Some(dynamic) = device.dynamic_shared {
+        put(dynamic, &launch.dynamic_shared.to_le_bytes());
+    }
     bank.extend(launch.params);
     bank
 }

@@ -3,6 +3,7 @@
 use crate::decode::WORD;
 use cubin::elf::{Elf, Error};
 use cubin::info::{self, Parameter, Payload};
+use sass::device::Device;
 use std::collections::BTreeMap;
 
 /// Why a cubin is not taken.
@@ -17,8 +18,8 @@ pub enum Refused {
     /// Made by another tool.
     #[error("`{0}` made this cubin: only code of one's own is executed")]
     Foreign(String),
-    /// For another architecture.
-    #[error("the code is for sm_{0}; sm_90 is executed")]
+    /// For an architecture that is not executed.
+    #[error("the code is for sm_{0}, which is not executed")]
     Architecture(u32),
     /// A relocation that nothing here carries out.
     #[error("relocation {0} is not carried out")]
@@ -71,6 +72,7 @@ pub(crate) struct Image {
 /// A cubin that has been read.
 #[derive(Debug)]
 pub struct Program {
+    pub(crate) device: &'static Device,
     pub(crate) kernels: BTreeMap<String, Image>,
     pub(crate) variables: BTreeMap<String, Variable>,
     /// Constant bank 3.
@@ -118,10 +120,12 @@ impl Program {
         if !own && maker != TOOL {
             return Err(Refused::Foreign(maker));
         }
+        let sm = cubin::read::Program::new(&elf).architecture().sm;
+        let device = sass::Arch::from_number(sm).and_then(Device::of).ok_or(Refused::Architecture(sm))?;
         let name =
             |number: u32| Ok::<_, Error>(String::from_utf8_lossy(elf.section_name(number)?).into_owned());
         let mut program =
-            Self { kernels: BTreeMap::new(), variables: BTreeMap::new(), constants: Vec::new() };
+            Self { device, kernels: BTreeMap::new(), variables: BTreeMap::new(), constants: Vec::new() };
         for number in 1..elf.sections.len() as u32 {
             let section = elf.section(number)?;
             let called = name(number)?;
@@ -169,6 +173,12 @@ impl Program {
         Ok(program)
     }
 
+    /// Whose instructions its code has.
+    #[must_use]
+    pub fn arch(&self) -> sass::Arch {
+        self.device.arch
+    }
+
     /// The names of its variables in global memory.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.variables.keys().map(String::as_str)
@@ -186,7 +196,7 @@ impl Program {
         let code = &self.kernels.get(kernel)?.code;
         let (words, _) = code.as_chunks::<WORD>();
         let word = words.get(usize::try_from(address).ok()? / WORD)?;
-        Some(sass::decode(sass::Arch::Sm90, u128::from_le_bytes(*word))?.to_string())
+        Some(sass::decode(self.device.arch, u128::from_le_bytes(*word))?.to_string())
     }
 
     /// Where a kernel's parameters lie, in order; nothing of a kernel that is not there.

@@ -576,6 +576,8 @@ pub(crate) enum Action {
     },
     /// Waits for the lanes of a mask; for all without one.
     Together(Option<Source>),
+    /// Waits for the lanes of a mask, with which others do not go on.
+    Exclusive(Source),
     /// Waits for them at whichever such instruction each stands; what follows one of these they do together, until they leave each to its
     /// own target.
     Collective(Option<Source>, usize),

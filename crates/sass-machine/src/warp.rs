@@ -31,6 +31,8 @@ enum State {
     Ready,
     /// Waits at this very place for the lanes of a mask.
     Together(u32),
+    /// Waits for them there, and goes on with nobody else.
+    Exclusive(u32),
     /// Waits for them wherever they wait like this.
     Collective(u32),
     /// Waits at a barrier of convergence.
@@ -533,6 +535,9 @@ impl Warp {
             }
             Action::Together(mask) => {
                 self.wait_for(mask.as_ref(), active, place, around.banks, State::Together)?;
+            }
+            Action::Exclusive(mask) => {
+                self.wait_for(Some(mask), active, place, around.banks, State::Exclusive)?;
             }
             Action::Collective(mask, target) => {
                 lanes(active).for_each(|lane| self.leave_to[lane] = *target);

@@ -40,6 +40,11 @@ impl Arch {
         }
     }
 
+    /// Whether it has an instruction, by its mnemonic without modifiers.
+    pub fn has(self, mnemonic: &str) -> bool {
+        self.table().forms_named(mnemonic).is_some()
+    }
+
     /// The instruction set of a compute capability. Capabilities of one family share it: 87 has that of 86, 103 that
     /// of 100, 121 that of 120.
     pub fn from_number(number: u32) -> Option<Arch> {

@@ -8,7 +8,8 @@
 //!                                     queue take operands in their order
 //! unguarded MNEMONIC...               their results need a scoreboard, but ptxas relies on some that have none
 //! latency PRODUCER CONSUMER CYCLES HOW  from the issue of the one to that of the other: `measured`, `recorded` as a hazard, the
-//!                                     `least` of what was measured for this producer, or what `ptxas` leaves
+//!                                     `least` of what was measured for this producer, or what `ptxas` leaves, or `assumed`,
+//!                                     where nothing was seen
 //! asks MNEMONIC...                    they read a predicate that is an operand as guards are read
 //! upper MNEMONIC...                   the upper half of its result is there two cycles later than the lower one
 //! takes CYCLES HOW MNEMONIC...        from issue to result where no scoreboard is waited for, if nothing is in the way
@@ -45,7 +46,7 @@ pub enum Class {
 }
 
 /// How a number is known.
-const HOW: [&str; 4] = ["measured", "recorded", "least", "ptxas"];
+const HOW: [&str; 5] = ["measured", "recorded", "least", "ptxas", "assumed"];
 
 /// What carries out an instruction of variable latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,20 +94,33 @@ pub(crate) struct Facts {
 /// Where lanes wait for one another, or control goes elsewhere and comes back.
 const TURNS: [&str; 3] = ["BSYNC", "CALL", "WARPSYNC"];
 
-/// The table of a device; none if nothing has been measured on it.
+/// The devices that have a table, and these.
+const TABLES: [(u32, &str); 6] = [
+    (80, include_str!("../latencies/sm_80.latency")),
+    (86, include_str!("../latencies/sm_86.latency")),
+    (89, include_str!("../latencies/sm_89.latency")),
+    (90, include_str!("../latencies/sm_90.latency")),
+    (100, include_str!("../latencies/sm_100.latency")),
+    (120, include_str!("../latencies/sm_120.latency")),
+];
+
+/// The table of a device; none if nothing is known of it.
 pub fn table(sm: u32) -> Option<&'static Latencies> {
-    static SM_90: std::sync::OnceLock<Latencies> = std::sync::OnceLock::new();
-    (sm == 90).then(|| {
-        SM_90.get_or_init(|| match Latencies::read(include_str!("../latencies/sm_90.latency")) {
-            Ok(table) => table,
-            Err(line) => panic!("line {line} of the committed latencies of sm_90 is not understood"),
-        })
-    })
+    static READ: [std::sync::OnceLock<Latencies>; TABLES.len()] =
+        [const { std::sync::OnceLock::new() }; TABLES.len()];
+    let at = TABLES.iter().position(|it| it.0 == sm)?;
+    Some(READ[at].get_or_init(|| match Latencies::read(TABLES[at].1) {
+        Ok(table) => table,
+        Err(line) => panic!("line {line} of the committed latencies of sm_{sm} is not understood"),
+    }))
 }
 
 impl Latencies {
-    /// Reads a table; the error is the number of the first line that is wrong.
-    pub(crate) fn read(text: &'static str) -> Result<Self, usize> {
+    /// Reads a table.
+    ///
+    /// # Errors
+    /// The number of the first line that is wrong.
+    pub fn read(text: &'static str) -> Result<Self, usize> {
         let mut table = Self::default();
         for (index, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or("");
@@ -162,6 +176,14 @@ impl Latencies {
 
     fn number(&self, name: &str) -> Option<u16> {
         self.names.iter().position(|known| *known == name).map(|at| at as u16)
+    }
+
+    /// What a class is called; nothing, if its latency is variable.
+    pub fn name(&self, class: Class) -> Option<&'static str> {
+        match class {
+            Class::Fixed(number) => self.names.get(usize::from(number)).copied(),
+            Class::Variable(_) => None,
+        }
     }
 
     /// What an instruction is, by its name with modifiers.

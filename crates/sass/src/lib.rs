@@ -14,6 +14,7 @@
 mod arch;
 pub mod control;
 pub mod describe;
+pub mod device;
 pub mod effects;
 pub mod hazards;
 mod instruction;

@@ -58,7 +58,8 @@ instead; its other options are accepted and have no effect.
   -ias, --input-as-string PTX   a module in the place of a file
   -optf, --options-file FILE    more options
   -c, --compile-only            make what a linker takes
-      --sass                    make machine code for a real sm_90; PTX that is not compiled yet is refused by name
+      --sass                    make machine code for a real device: sm_90, or sm_80, sm_86, sm_89, sm_100 and sm_120, whose code
+                                no such device has run; PTX that is not compiled yet is refused by name
   -O, --opt-level N             of machine code: at 0 each instruction waits for the one before it, at 1 to 3 for what it
                                 needs [default: 3; 0 with -g]
   -lineinfo, --generate-line-info
@@ -215,13 +216,16 @@ fn machine_code(modules: &[Checked<Module>], target: Arch, options: &Options) ->
     let [module] = modules else {
         return Err(Fatal::new("--sass takes one input file"));
     };
-    if target.sm != 90 {
-        return Err(Fatal::new("--sass makes code for sm_90 alone"));
-    }
+    let device = sass::Arch::ALL.into_iter().find(|arch| arch.number() == u32::from(target.sm));
+    let Some(device) = device.and_then(ptxas::Target::of) else {
+        let known: Vec<_> = ptxas::Target::all().map(|it| it.to_string()).collect();
+        return Err(Fatal::new(format!("--sass makes code for {} alone", known.join(", "))));
+    };
     // Who debugs code wants what the source says, one after the other.
     let usual = if options.variables { Level::Serial } else { Level::Overlapped };
     let level = options.level.unwrap_or(usual);
     let how = ptxas::Options {
+        target: device,
         level,
         max_registers: options.max_registers,
         relocatable: options.relocatable,

@@ -40,8 +40,9 @@ pub(super) fn execute(arguments: &Arguments, cubin: &[u8]) -> Result<Exit, Failu
         return Err(Failure::usage(format!("{name} is a cubin, and {option} is for PTX")));
     }
     let program = read(&name, cubin, arguments.own_code)?;
-    if request.device.sm != 90 {
-        return Err(Failure::usage(format!("{} is no device of sm_90", request.device.name)));
+    let arch = program.arch();
+    if u32::from(request.device.sm) != arch.number() {
+        return Err(Failure::usage(format!("{} is no device of {arch}", request.device.name)));
     }
     let kernels: Vec<_> = program.kernels().collect();
     if kernels.is_empty() {
@@ -109,9 +110,10 @@ pub(super) fn execute(arguments: &Arguments, cubin: &[u8]) -> Result<Exit, Failu
     match &ended.fault {
         Some(fault) => terminal::note(&fault_text(fault, text)),
         None => terminal::note(&format!(
-            "{kernel}, grid {}, block {}, machine code of sm_90: {} warp instructions in {elapsed:?}",
+            "{kernel}, grid {}, block {}, machine code of {}: {} warp instructions in {elapsed:?}",
             Extents(launch.grid),
             Extents(launch.block),
+            program.arch(),
             thousands(ended.instructions),
         )),
     }

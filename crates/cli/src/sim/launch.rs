@@ -83,6 +83,11 @@ impl Code {
     pub(super) fn new(file: &Path, cubin: &[u8], own_code: bool) -> Result<Self, Failure> {
         let name = file.display().to_string();
         let program = sass::read(&name, cubin, own_code)?;
+        if program.arch() != ::sass::Arch::Sm90 {
+            let why =
+                format!("{name}: the model is of machine code of sm_90, and this is of {}", program.arch());
+            return Err(Failure::new(Exit::Unsupported, why));
+        }
         Ok(Self { name, program, lines: Lines::read(cubin) })
     }
 

@@ -291,13 +291,16 @@ fn sections(
     }
     bounds.attributes(&mut out);
     let registers = bounds.registers.unwrap_or(0xff);
-    let _ = writeln!(
-        out,
-        ".attr.half EIATTR_SPARSE_MMA_MASK, 0x0\n.attr.half EIATTR_MAXREG_COUNT, {registers:#x}"
-    );
+    if sm >= 90 {
+        out.push_str(".attr.half EIATTR_SPARSE_MMA_MASK, 0x0\n");
+    }
+    let _ = writeln!(out, ".attr.half EIATTR_MAXREG_COUNT, {registers:#x}");
     if sm >= 90 {
         // EIATTR_MERCURY_ISA_VERSION
         out.push_str(".attr.half 0x5f, 0x101\n");
+    }
+    if sm >= 100 {
+        out.push_str(".attr.byte EIATTR_VRC_CTA_INIT_COUNT, 0x0\n");
     }
     if barriers {
         out.push_str(".attr.byte EIATTR_NUM_BARRIERS, auto\n");
@@ -309,8 +312,11 @@ fn sections(
     }
     out.push_str(".attr EIATTR_EXIT_INSTR_OFFSETS, auto\n");
     let _ = writeln!(out, ".attr.half EIATTR_CBANK_PARAM_SIZE, {end:#x}");
-    // EIATTR_SW_WAR
-    out.push_str(".attr 0x36, 0x8\n");
+    if sm >= 90 {
+        let workarounds = if sm >= 120 { 0 } else { 8 };
+        // EIATTR_SW_WAR
+        let _ = writeln!(out, ".attr 0x36, {workarounds:#x}");
+    }
     let constant = named(".nv.constant0");
     let _ = writeln!(out, ".attr EIATTR_PARAM_CBANK, index@({constant}), {:#x}", end << 16 | base);
     let _ = writeln!(out, ".section {constant},\"aI\",@progbits\n.align 4\n.zero {}", base + end);

@@ -25,7 +25,7 @@ pub(crate) fn fuse(one: &mut Instruction, at: usize, values: &mut Values<'_>) ->
     match one.name.as_str() {
         "IADD3" if one.written == 1 => sum(one, values),
         "LOP3.LUT" if one.written == 1 => logic(one, values),
-        "VIMNMX" | "VIMNMX.U32" => extreme_of_sum(one, values),
+        "VIMNMX" | "VIMNMX.U32" if values.target.has("VIADDMNMX") => extreme_of_sum(one, values),
         "IADD3.X" if one.written == 1 && one.guard.is_none() => return wide(one, at, values),
         "PLOP3.LUT" => both(one, values),
         name => match name.split('.').next().unwrap_or_default() {

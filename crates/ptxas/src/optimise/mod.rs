@@ -24,6 +24,7 @@ mod waits;
 use crate::Tuning;
 use crate::code::{Code, Line, Operand};
 use graph::Flow;
+pub(crate) use slots::constant;
 use values::Stage;
 pub(crate) use waits::{Waits, waits};
 

@@ -9,6 +9,7 @@
 
 use super::graph::Flow;
 use super::slots::{self, Fixed};
+use crate::Target;
 use crate::allocate::{Units, dead_lines};
 use crate::code::{Code, Instruction, Line, Operand, Reg};
 use crate::opcode::Name;
@@ -53,6 +54,8 @@ struct Found {
 
 /// Numbers, while blocks are visited.
 pub(crate) struct Values<'a> {
+    /// The device.
+    pub(crate) target: Target,
     flow: &'a Flow,
     units: &'a Units,
     stage: Stage,
@@ -182,6 +185,7 @@ impl<'a> Values<'a> {
         }
         let (written, uses) = units.counts(code);
         Self {
+            target: code.target,
             flow,
             units,
             stage,

@@ -28,7 +28,7 @@ pub(super) fn keep(code: &Code, allocation: &Allocation, issues: &mut [Issue]) {
     };
     for (lines, issue) in code.lines.windows(2).zip(issues) {
         let [Line::Instruction(one), Line::Instruction(next)] = lines else { continue };
-        let is_short = issue.pause.is_none() && !issue.control.yield_flag;
+        let is_short = issue.pauses.is_empty() && !issue.control.yield_flag;
         if !is_short || [one, next].iter().any(|it| it.guard.is_some() || !has_places(it.name.head())) {
             continue;
         }
@@ -100,7 +100,7 @@ mod tests {
             code.push(None, "STS", vec![], vec![Operand::address(values[0]), Operand::low(value)]);
         }
         let allocation = allocate(&code, 100, &|_, _| None).expect("there are enough");
-        let mut issues = vec![Issue { control, pause: None }; code.lines.len()];
+        let mut issues = vec![Issue { control, pauses: Vec::new() }; code.lines.len()];
         keep(&code, &allocation, &mut issues);
         issues[6].control.reuse
     }

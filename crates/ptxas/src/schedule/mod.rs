@@ -28,8 +28,8 @@ pub enum Level {
 pub(crate) struct Issue {
     /// The control code; of a label it means nothing.
     pub(crate) control: Control,
-    /// That of a `NOP` behind the line, which waits for what no stall count is long enough for.
-    pub(crate) pause: Option<Control>,
+    /// Those of `NOP`s behind the line, which wait for what no stall count is long enough for.
+    pub(crate) pauses: Vec<Control>,
 }
 
 /// When each line is issued.
@@ -38,7 +38,7 @@ pub(crate) fn issues(level: Level, code: &Code, allocation: &Allocation) -> Vec<
         Level::Serial => {
             let of = |line: &Line| match line {
                 Line::Label(_) => Issue::default(),
-                Line::Instruction(one) => serial::issue(one),
+                Line::Instruction(one) => serial::issue(one, code.target),
             };
             code.lines.iter().map(of).collect()
         }

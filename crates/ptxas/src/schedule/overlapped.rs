@@ -17,9 +17,10 @@
 use super::kinds::{Latency, Pipe, guard_cycles, latency};
 use super::{Issue, serial};
 use crate::allocate::{Allocation, Block, Units, blocks, live_out, operand_units};
-use crate::code::{Class, Code, Instruction, Line, Operand, Reg};
+use crate::code::{self, Code, Instruction, Line, Operand, Reg};
 use crate::products::ARRIVE;
 use rustc_hash::FxHashMap as HashMap;
+use sass::latency::{Class, Consumer, Latencies};
 
 /// Cycles until a result is read in the pipe that made it, and in another.
 const NEAR_CYCLES: u64 = 4;
@@ -30,8 +31,8 @@ const DOUBLE_CYCLES: u64 = 10;
 const MORE_CYCLES: u64 = 1;
 /// The most that a stall count can say.
 const MOST: u64 = 15;
-/// The same with a `NOP` behind it.
-const LONGEST: u64 = 2 * MOST;
+/// The same with two `NOP`s behind it.
+const LONGEST: u64 = 3 * MOST;
 /// Behind a product of matrices: until the next one, and until what it reads may be written.
 const PRODUCT_STALL: u64 = 6;
 const PRODUCT_READS: u64 = 7;
@@ -152,18 +153,43 @@ impl Boards {
     }
 }
 
+/// Who reads, for the device's table.
+#[derive(Clone, Copy)]
+struct Reader {
+    latencies: Option<&'static Latencies>,
+    class: Option<Class>,
+}
+
 /// A result of fixed latency that is under way.
 #[derive(Clone, Copy)]
 struct Coming {
     pipe: Pipe,
+    /// What the device's table calls who computes it.
+    class: Option<Class>,
     at: u64,
     /// When it can be read as a guard.
     guard: u64,
 }
 
 impl Coming {
+    /// When a reader can be issued, by the device's table.
+    fn by_table(self, reader: &Reader, consumer: Consumer) -> u64 {
+        let cycles =
+            reader.latencies.zip(self.class).and_then(|(table, class)| table.cycles(class, consumer));
+        self.at + u64::from(cycles.unwrap_or(0))
+    }
+
+    /// When a reader of a register can be issued.
+    fn due(self, pipe: Option<Pipe>, reader: &Reader, unit: Unit) -> u64 {
+        let consumer = match is_predicate(unit) {
+            true => Consumer::Predicate(reader.class),
+            false => Consumer::Class(reader.class),
+        };
+        self.by_pipes(pipe).max(self.by_table(reader, consumer))
+    }
+
     /// When a reader of a pipe can be issued; of variable latency if it has none.
-    fn due(self, reader: Option<Pipe>) -> u64 {
+    fn by_pipes(self, reader: Option<Pipe>) -> u64 {
         let same = reader == Some(self.pipe) && self.pipe != Pipe::Wide && self.pipe != Pipe::Halves;
         let cycles = match (self.pipe, reader) {
             (Pipe::Matrices(cycles), _) => return self.at + u64::from(cycles),
@@ -202,10 +228,15 @@ struct Control {
 
 impl Control {
     fn issue(mut self) -> Issue {
-        let pause = self.stall.saturating_sub(MOST);
-        self.stall -= pause;
-        let idle = Self { waits: 0, operands: None, results: None, stall: pause };
-        Issue { control: self.code(), pause: (pause > 0).then(|| idle.code()) }
+        let mut rest = self.stall.saturating_sub(MOST);
+        self.stall -= rest;
+        let mut pauses = Vec::new();
+        while rest > 0 {
+            let stall = rest.min(MOST);
+            pauses.push(Self { waits: 0, operands: None, results: None, stall }.code());
+            rest -= stall;
+        }
+        Issue { control: self.code(), pauses }
     }
 
     fn code(self) -> sass::Control {
@@ -228,7 +259,9 @@ pub(super) fn issues(code: &Code, allocation: &Allocation) -> Vec<Issue> {
         Line::Instruction(one) => latency(one) == Latency::Group,
         Line::Label(_) => false,
     });
-    let writer = Writer { code, allocation, first: usize::from(counts) };
+    let latencies = sass::latency::table(code.target.sm());
+    let classes = latencies.map_or_else(Vec::new, |table| classes(code, table));
+    let writer = Writer { code, latencies, classes, allocation, first: usize::from(counts) };
     let blocks = blocks(code);
     let units = Units::new(code);
     let mut everything = Set::default();
@@ -265,19 +298,42 @@ pub(super) fn issues(code: &Code, allocation: &Allocation) -> Vec<Issue> {
     out
 }
 
+/// Of which class each line is.
+fn classes(code: &Code, table: &'static Latencies) -> Vec<Option<Class>> {
+    let mut known: HashMap<&str, Option<Class>> = HashMap::default();
+    let mut classes = Vec::with_capacity(code.lines.len());
+    for line in &code.lines {
+        classes.push(match line {
+            Line::Label(_) => None,
+            Line::Instruction(one) => {
+                *known.entry(one.name.spelled()).or_insert_with_key(|name| table.class(name))
+            }
+        });
+    }
+    classes
+}
+
 struct Writer<'a> {
     code: &'a Code,
+    /// The latencies of the device, and of which class each line is.
+    latencies: Option<&'static Latencies>,
+    classes: Vec<Option<Class>>,
     allocation: &'a Allocation,
     /// The first scoreboard that is not taken by who counts.
     first: usize,
 }
 
 impl Writer<'_> {
+    /// Who a line is to the device's table; nobody that it knows, if there is none.
+    fn reader(&self, line: usize) -> Reader {
+        Reader { latencies: self.latencies, class: self.classes.get(line).copied().flatten() }
+    }
+
     fn unit(&self, (reg, part): (Reg, u8)) -> Unit {
         match self.code.registers[reg.0 as usize].class {
-            Class::General(_) => self.allocation.of(reg) + u32::from(part),
-            Class::Predicate => PREDICATES + self.allocation.of(reg),
-            Class::Uniform(_) => UNIFORM + self.allocation.of(reg) + u32::from(part),
+            code::Class::General(_) => self.allocation.of(reg) + u32::from(part),
+            code::Class::Predicate => PREDICATES + self.allocation.of(reg),
+            code::Class::Uniform(_) => UNIFORM + self.allocation.of(reg) + u32::from(part),
         }
     }
 
@@ -287,7 +343,7 @@ impl Writer<'_> {
     }
 
     fn serial_control(&self, one: &Instruction) -> sass::Control {
-        let own = serial::control(one.name.head());
+        let own = serial::control(one);
         let results = own.write_scoreboard.map(|board| if self.first == 0 { board } else { board + 2 });
         let waits = if own.wait_mask == 0 { 0 } else { self.all() };
         sass::Control { wait_mask: waits, write_scoreboard: results, ..own }
@@ -364,8 +420,8 @@ impl Writer<'_> {
                 // Whether it only reads its predicate is not known.
                 writes.extend(reads.iter().filter(|&&it| is_predicate(it)));
             }
-            let mut due =
-                due(&coming, now, latency, guard, &reads, &writes).max(product.due(latency, &writes));
+            let mut due = due(&coming, now, latency, guard, (&reads, &writes), self.reader(at))
+                .max(product.due(latency, &writes));
             if latency == Latency::Branch {
                 // What its own stall count does not hold until the next block.
                 due = due.max(awaited(&coming, &product).saturating_sub(MOST));
@@ -381,7 +437,7 @@ impl Writer<'_> {
             }
             coming.retain(|_, it| it.guard > now);
             if latency == Latency::Serial {
-                out[at] = Issue { control: self.serial_control(one), pause: None };
+                out[at] = Issue { control: self.serial_control(one), pauses: Vec::new() };
                 // It waits for all, and all that follows waits for it.
                 boards = Boards { all: self.all(), ..Boards::default() };
                 coming.clear();
@@ -398,11 +454,13 @@ impl Writer<'_> {
                         product = Product { at: now, reads: reads.clone() };
                     }
                     for &unit in &writes {
-                        let it = Coming { pipe, at: now, guard: now };
+                        let class = self.classes.get(at).copied().flatten();
+                        let it = Coming { pipe, class, at: now, guard: now };
+                        let any = self.reader(usize::MAX);
                         let guard = if is_predicate(unit) {
-                            now + u64::from(guard_cycles(pipe))
+                            it.by_table(&any, Consumer::Guard).max(now + u64::from(guard_cycles(pipe)))
                         } else {
-                            it.due(None)
+                            it.due(None, &any, unit)
                         };
                         coming.insert(unit, Coming { guard, ..it });
                     }
@@ -427,7 +485,8 @@ impl Writer<'_> {
                 Latency::Branch => control.stall = BRANCH_STALL,
                 Latency::Meeting | Latency::Products => control.stall = MEETING_STALL,
                 Latency::Uniform => {
-                    let it = Coming { pipe: Pipe::Integer, at: now, guard: now + UNIFORM_CYCLES };
+                    let it =
+                        Coming { pipe: Pipe::Integer, class: None, at: now, guard: now + UNIFORM_CYCLES };
                     coming.insert(UNIFORM, it);
                 }
                 Latency::Product => control.stall = GROUP_STALL,
@@ -475,8 +534,8 @@ fn due(
     now: u64,
     latency: Latency,
     guard: Option<Unit>,
-    reads: &[Unit],
-    writes: &[Unit],
+    (reads, writes): (&[Unit], &[Unit]),
+    by_table: Reader,
 ) -> u64 {
     let reader = match latency {
         Latency::Fixed(pipe) => Some(pipe),
@@ -493,8 +552,8 @@ fn due(
     if matches!(latency, Latency::Serial | Latency::Product | Latency::Products) {
         due = coming.values().fold(due, |due, it| due.max(it.guard));
     }
-    for it in reads.iter().chain(writes).filter_map(|unit| coming.get(unit)) {
-        due = due.max(it.due(reader));
+    for (&unit, it) in reads.iter().chain(writes).filter_map(|unit| Some((unit, coming.get(unit)?))) {
+        due = due.max(it.due(reader, &by_table, unit));
     }
     if matches!(latency, Latency::Variable { .. }) {
         // A copy reads the predicate among its operands as guards are read.

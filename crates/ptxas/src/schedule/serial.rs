@@ -3,8 +3,11 @@
 
 use super::Issue;
 use super::kinds::{Latency, Pipe, latency};
+use crate::Target;
 use crate::code::Instruction;
+use crate::opcode::Kind;
 use sass::Control;
+use sass::latency::Consumer;
 
 /// Mnemonics, up to their first modifier, whose results have no fixed latency.
 pub(super) const VARIABLE: &[&str] = &[
@@ -80,26 +83,34 @@ const RESULT: u8 = 0;
 const OPERANDS: u8 = 1;
 
 /// When an instruction is issued. A product of matrices takes longer than one stall can say.
-pub(super) fn issue(one: &Instruction) -> Issue {
-    let is_product = matches!(latency(one), Latency::Fixed(Pipe::Matrices(_)));
-    Issue { control: control(one.name.head()), pause: is_product.then(|| control("NOP")) }
+pub(super) fn issue(one: &Instruction, target: Target) -> Issue {
+    let Latency::Fixed(Pipe::Matrices(cycles)) = latency(one) else {
+        return Issue { control: control(one), pauses: Vec::new() };
+    };
+    let table = sass::latency::table(target.sm());
+    let known = table.and_then(|table| table.cycles(table.class(one.name.spelled())?, Consumer::Class(None)));
+    let cycles = known.unwrap_or(0).max(cycles.into());
+    let pauses = cycles.div_ceil(STALL.into()).saturating_sub(1).max(1);
+    Issue { control: control(one), pauses: vec![waiting(); pauses as usize] }
+}
+
+/// That of one that waits for all before it, and holds nothing.
+fn waiting() -> Control {
+    Control { wait_mask: 1 << RESULT | 1 << OPERANDS, yield_flag: true, stall: STALL, ..Control::default() }
 }
 
 /// The control code of an instruction.
-pub(super) fn control(head: &str) -> Control {
-    let waits = Control {
-        wait_mask: 1 << RESULT | 1 << OPERANDS,
-        yield_flag: true,
-        stall: STALL,
-        ..Control::default()
-    };
-    match head {
-        _ if VARIABLE.contains(&head) => {
+pub(super) fn control(one: &Instruction) -> Control {
+    let waits = waiting();
+    match one.name.head() {
+        // It reads no register.
+        "LDCU" => Control { write_scoreboard: Some(RESULT), ..waits },
+        head if VARIABLE.contains(&head) || one.name.kind() == Kind::Unit => {
             Control { read_scoreboard: Some(OPERANDS), write_scoreboard: Some(RESULT), ..waits }
         }
         // It is asynchronous to its own scoreboard alone.
         "FENCE" => Control { write_scoreboard: Some(RESULT), ..waits },
-        _ if WITHOUT_RESULT.contains(&head) => Control { read_scoreboard: Some(OPERANDS), ..waits },
+        head if WITHOUT_RESULT.contains(&head) => Control { read_scoreboard: Some(OPERANDS), ..waits },
         // It waits for products by itself, and for no scoreboard.
         "WARPGROUP" => Control { wait_mask: 0, ..waits },
         // It has to follow at once.

@@ -162,7 +162,7 @@ impl Select<'_> {
             let at = this.wide_address_of(place)?;
             let shared = this.leads_to(at, "S");
             this.branch(Some((shared, true)), other);
-            let inside = Place::shared(at);
+            let inside = this.within_shared(at);
             let found = this.by_swapping(&inside, width, &new)?;
             for part in 0..width {
                 let read = vec![Operand::part(found, part)];

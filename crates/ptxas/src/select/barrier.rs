@@ -12,9 +12,6 @@ use ir::operand::Value;
 use ptx::isa::Order;
 use ptx::isa::Scope;
 
-/// Whether the kernel runs in clusters: 1 if so.
-const IN_CLUSTERS: u32 = 0x140;
-
 const WORD: Class = Class::General(1);
 
 impl Select<'_> {
@@ -144,9 +141,10 @@ impl Select<'_> {
     }
 
     /// Where the kernel runs in clusters, `act`; else `alone`.
-    fn in_clusters(&mut self, act: impl FnOnce(&mut Self), alone: impl FnOnce(&mut Self)) {
+    fn in_clusters(&mut self, act: impl FnOnce(&mut Self), alone: impl FnOnce(&mut Self)) -> Done {
+        let kind = self.clusters_of_device()?.kind;
         let (not, end) = (self.code.label(), self.code.label());
-        let word = self.one("LDC", vec![Operand::bank0(IN_CLUSTERS)]);
+        let word = self.one("LDC", vec![Operand::bank0(kind)]);
         let inside = self.compare("ISETP.EQ.U32.AND", Operand::low(word), Operand::number(1));
         self.branch(Some((inside, true)), not);
         act(self);
@@ -154,6 +152,7 @@ impl Select<'_> {
         self.code.place(not);
         alone(self);
         self.code.place(end);
+        Ok(())
     }
 
     /// All lanes of the warp together.
@@ -176,8 +175,7 @@ impl Select<'_> {
                 });
             },
             |_| {},
-        );
-        Ok(())
+        )
     }
 
     fn wait_for_cluster(&mut self, order: Order, aligned: bool) -> Done {
@@ -195,7 +193,6 @@ impl Select<'_> {
                     this.code.push(None, name, vec![], vec![Operand::number(0)]);
                 });
             },
-        );
-        Ok(())
+        )
     }
 }

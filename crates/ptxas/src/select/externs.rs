@@ -6,7 +6,7 @@
 //! of the code is alive between the first one of the hardware that is written here and the last one that is read.
 
 use super::{Done, Select};
-use crate::code::Operand;
+use crate::code::{Label, Operand};
 use ir::operand::{Argument, Def, Value};
 use ptx::module::{FuncId, Param};
 use ptx::types::ScalarType;
@@ -113,12 +113,19 @@ impl Select<'_> {
         if let Some((_, at)) = moved {
             load(Operand::Text("R1".into()), at);
         }
+        let behind = self.code.label();
+        // Elsewhere it is told of a place.
+        let of_places = self.target().takes("LEPC R20, 0x100");
+        if !of_places {
+            self.address_of_code(behind);
+        }
         for (register, half) in [(FUNCTION, "lo"), (FUNCTION + 1, "hi")] {
             let address = Operand::Text(format_smolstr!("32@{half}(\"{name}\")"));
             self.code.push(None, "MOV", vec![Operand::hardware(register)], vec![address]);
         }
-        let behind = self.code.label();
-        self.code.push(None, "LEPC", vec![Operand::hardware(BACK)], vec![Operand::Target(behind)]);
+        if of_places {
+            self.code.push(None, "LEPC", vec![Operand::hardware(BACK)], vec![Operand::Target(behind)]);
+        }
         self.code.push(None, "CALL.ABS.NOINC", vec![], vec![Operand::hardware(FUNCTION)]);
         self.code.name_extern(name);
         self.code.place(behind);
@@ -133,6 +140,38 @@ impl Select<'_> {
             self.code.push(None, "STL", vec![], vec![to, Operand::hardware(FIRST + word)]);
         }
         at
+    }
+
+    /// The address of a place in the code, to return to, where `LEPC` gives its own alone: that and the distance.
+    fn address_of_code(&mut self, label: Label) {
+        let here = self.code.label();
+        let [low, high, scratch] = [BACK, BACK + 1, FUNCTION].map(Operand::hardware);
+        self.code.place(here);
+        self.code.push(None, "LEPC", vec![low.clone()], vec![]);
+        let carry = self.flag();
+        self.code.push(None, "MOV", vec![scratch.clone()], vec![Operand::Target(label)]);
+        let read = vec![low.clone(), scratch.clone(), Operand::zero()];
+        self.code.push(None, "IADD3", vec![low.clone(), Operand::Predicate(carry, false)], read);
+        let read = vec![
+            high.clone(),
+            Operand::zero(),
+            Operand::zero(),
+            Operand::Predicate(carry, false),
+            Operand::always(true),
+        ];
+        self.code.push(None, "IADD3.X", vec![high.clone()], read);
+        self.code.push(None, "MOV", vec![scratch.clone()], vec![Operand::Target(here)]);
+        let borrow = self.flag();
+        let read = vec![low.clone(), scratch.signed("-"), Operand::zero()];
+        self.code.push(None, "IADD3", vec![low, Operand::Predicate(borrow, false)], read);
+        let read = vec![
+            high.clone(),
+            Operand::ones(),
+            Operand::zero(),
+            Operand::Predicate(borrow, false),
+            Operand::always(true),
+        ];
+        self.code.push(None, "IADD3.X", vec![high], read);
     }
 
     /// How many registers a parameter takes.

@@ -28,6 +28,18 @@ pub(super) fn beside(reg: Reg) -> Operand {
 
 impl Select<'_> {
     pub(super) fn mbarriers(&mut self, op: &Op) -> Option<Done> {
+        let is_about_objects = matches!(
+            op,
+            Op::MbarrierInit(_)
+                | Op::MbarrierInval(_)
+                | Op::MbarrierArrive(_)
+                | Op::MbarrierPendingCount(_)
+                | Op::MbarrierWait(_)
+                | Op::CpAsyncMbarrierArrive(_)
+        );
+        if is_about_objects && !self.target().has("SYNCS") {
+            return Some(Err(format!("with the objects that {} has, which are other ones", self.target())));
+        }
         Some(match op {
             Op::MbarrierInit(op) => self.initialise_mbarrier(op),
             Op::MbarrierInval(op) => self.in_shared(&op.addr).map(|at| {

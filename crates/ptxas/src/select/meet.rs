@@ -13,7 +13,7 @@
 //! Lanes with another mask are not among them. That ptxas does this at its `-O0` was seen in its output.
 
 use super::{Done, Select};
-use crate::code::{Class, Operand, Reg};
+use crate::code::{Class, Label, Operand, Reg};
 
 /// Who meets.
 pub(super) enum Members {
@@ -66,6 +66,7 @@ impl Select<'_> {
             self.copy(to, class, value);
         }
         let behind = self.code.label();
+        let back = self.way_back(behind);
         match members {
             Members::All => {
                 self.code.push(None, "WARPSYNC.COLLECTIVE.ALL", vec![], vec![Operand::Target(behind)]);
@@ -79,7 +80,7 @@ impl Select<'_> {
             }
         }
         act(self, &convention.given, &convention.results);
-        self.code.push(None, "ENDCOLLECTIVE", vec![], vec![]);
+        self.code.push(None, "ENDCOLLECTIVE", vec![], back.into_iter().collect());
         self.code.place(behind);
         let taken = convention.results.iter().zip(results).map(|(&from, &class)| {
             let to = self.code.register(class, true);
@@ -92,6 +93,18 @@ impl Select<'_> {
             to
         });
         taken.collect()
+    }
+
+    /// Where each goes on, in registers that are the same in the whole kernel, if [that](crate::collectives) is for the code to say.
+    fn way_back(&mut self, behind: Label) -> Option<Operand> {
+        if self.target().has("ENDCOLLECTIVE") {
+            return None;
+        }
+        let class = Class::General(2);
+        let both = self.convention("back", &[(class, Operand::zero())], &[]).given[0];
+        self.code.push(None, "MOV", vec![Operand::part(both, 0)], vec![Operand::Target(behind)]);
+        self.code.push(None, "MOV", vec![Operand::part(both, 1)], vec![Operand::zero()]);
+        Some(Operand::wide(both, 2))
     }
 
     /// Copies an operand into a register of its class.

@@ -2,7 +2,6 @@
 
 use super::{Done, Refusal, Select};
 use crate::code::{Operand, Reg};
-use crate::layout::PARAMETERS;
 use ir::Op;
 use ir::instruction as i;
 use ir::operand::{Address, Def, Space, Value};
@@ -13,12 +12,6 @@ use smol_str::format_smolstr;
 
 /// The descriptor of global memory, which the prologue loads.
 const DESCRIPTOR: &str = "desc[UR4]";
-
-/// Where constant bank 0 says the generic addresses of constants and of the kernel's parameters begin.
-const CONSTANTS_AT: u32 = 0xd0;
-const PARAMETERS_AT: u32 = 0x198;
-/// Behind the last parameter.
-const PARAMETERS_END: u32 = 0x1a0;
 
 /// Where a memory operand leads, by the instructions that go there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -304,23 +297,29 @@ impl Select<'_> {
         let a = self.double(&op.a)?;
         let result = match (op.space, op.to) {
             (Space::Global, _) => self.join(Operand::part(a, 0), Operand::part(a, 1)),
-            (Space::Shared | Space::SharedCta | Space::SharedCluster, false) => {
-                let high = self.one("S2R", vec![Operand::Text("SR_SWINHI".into())]);
-                self.join(Operand::part(a, 0), Operand::low(high))
-            }
-            (Space::Shared | Space::SharedCta | Space::SharedCluster, true) => {
-                self.join(Operand::part(a, 0), Operand::zero())
+            (Space::Shared | Space::SharedCta | Space::SharedCluster, to) => {
+                match self.target().shared_window {
+                    Some(at) => {
+                        let base = self.pair("LDC.64", vec![Operand::bank0(at)]);
+                        self.sum64(a, base, to)
+                    }
+                    None if to => self.join(Operand::part(a, 0), Operand::zero()),
+                    None => {
+                        let high = self.one("S2R", vec![Operand::Text("SR_SWINHI".into())]);
+                        self.join(Operand::part(a, 0), Operand::low(high))
+                    }
+                }
             }
             (Space::Local, to) => {
-                let base = self.pair("LDC.64", vec![Operand::bank0(0x20)]);
+                let base = self.pair("LDC.64", vec![Operand::bank0(self.target().local_window)]);
                 self.sum64(a, base, to)
             }
             (Space::Const, to) => {
-                let base = self.pair("LDC.64", vec![Operand::bank0(CONSTANTS_AT)]);
+                let base = self.pair("LDC.64", vec![Operand::bank0(self.target().constants)]);
                 self.sum64(a, base, to)
             }
             (Space::Param | Space::ParamEntry, to) => {
-                let base = self.pair("LDC.64", vec![Operand::bank0(PARAMETERS_AT)]);
+                let base = self.generic_parameters();
                 self.sum64(a, base, to)
             }
             (space @ (Space::ParamFunc | Space::Generic), _) => return Err(format!("of .{}", space.name())),
@@ -337,8 +336,8 @@ impl Select<'_> {
             Space::Local => self.leads_to(a, "L"),
             Space::Const => self.is_constant_address(a),
             Space::Param | Space::ParamEntry => {
-                let (from, to) = (self.pair("LDC.64", vec![Operand::bank0(PARAMETERS_AT)]), PARAMETERS_END);
-                let to = self.pair("LDC.64", vec![Operand::bank0(to)]);
+                let from = self.generic_parameters();
+                let to = self.end_of_parameters(from);
                 self.is_between(a, from, to)
             }
             // Constants lie there, for the hardware.
@@ -355,9 +354,36 @@ impl Select<'_> {
         Ok(())
     }
 
+    /// The generic address of the parameters.
+    fn generic_parameters(&mut self) -> Reg {
+        let (at, before) = self.target().parameter_window;
+        let window = self.pair("LDC.64", vec![Operand::bank0(at)]);
+        match before {
+            0 => window,
+            _ => {
+                let by = self.constant64(before.into());
+                self.add64(window, by)
+            }
+        }
+    }
+
+    /// That of the place behind them.
+    fn end_of_parameters(&mut self, from: Reg) -> Reg {
+        match self.target().parameters_end {
+            Some(at) => self.pair("LDC.64", vec![Operand::bank0(at)]),
+            None => {
+                let end = self.layout.parameters.last().map_or(0, |last| last.offset + last.size);
+                let size = self.constant64(end);
+                self.add64(from, size)
+            }
+        }
+    }
+
     /// Whether a generic address leads to a space that the hardware knows.
     pub(super) fn leads_to(&mut self, address: Reg, space: &str) -> Reg {
         let to = self.flag();
+        // Where there are no clusters, shared memory is that of the CTA.
+        let space = if space == "D" && !self.target().has_ranks { "S" } else { space };
         let address = Operand::Address { before: "", reg: address, width: 2, beside: "", offset: 0 };
         let written = vec![Operand::Predicate(to, false)];
         self.code.push(None, format!("QSPC.E.{space}"), written, vec![Operand::zero(), address]);
@@ -365,7 +391,7 @@ impl Select<'_> {
     }
 
     fn is_constant_address(&mut self, address: Reg) -> Reg {
-        let from = self.pair("LDC.64", vec![Operand::bank0(CONSTANTS_AT)]);
+        let from = self.pair("LDC.64", vec![Operand::bank0(self.target().constants)]);
         let size = self.constant64(self.layout.constant_bytes);
         let to = self.add64(from, size);
         self.is_between(address, from, to)
@@ -425,7 +451,7 @@ impl Select<'_> {
             _ => {}
         }
         if window == Window::Constant(0) {
-            place.offset += i64::from(PARAMETERS);
+            place.offset += i64::from(self.target().parameters);
         }
         // 24 bits, or 16 in a constant bank, whose offsets have no sign.
         let fits = match window {
@@ -490,8 +516,20 @@ impl Select<'_> {
         }
     }
 
+    /// Where a generic address leads that is known to lead to shared memory.
+    pub(super) fn within_shared(&mut self, address: Reg) -> Place {
+        // Elsewhere the lower half is 0 of where shared memory begins.
+        Place::shared(match self.target().shared_window {
+            Some(_) => self.lop(Operand::part(address, 0), Operand::number(0xff_ffff), 0xc0),
+            None => address,
+        })
+    }
+
     /// An address in the cluster's shared memory, as a generic one.
     fn in_cluster(&mut self, address: &Address) -> Result<Place, Refusal> {
+        if !self.target().has_ranks {
+            return Err(format!("{} has no clusters", self.target()));
+        }
         let low = match address.base {
             AddressBase::Register(id) => Operand::low(self.home(id)),
             AddressBase::Variable(id) => Operand::low(self.shared(id, 0)?),
@@ -532,7 +570,9 @@ impl Select<'_> {
         self.effect(format!("MEMBAR.{kind}.{level}"), vec![], vec![]);
         if scope != Scope::Cta {
             self.effect("ERRBAR", vec![], vec![]);
-            self.effect("CGAERRBAR", vec![], vec![]);
+            if self.target().has("CGAERRBAR") {
+                self.effect("CGAERRBAR", vec![], vec![]);
+            }
             self.effect("CCTL.IVALL", vec![], vec![]);
         }
     }

@@ -41,6 +41,7 @@ mod video;
 mod warp;
 mod wmma;
 
+use crate::Target;
 use crate::bodies::Bodies;
 use crate::code::{Class, Code, Label, Notes, Operand, Reg};
 use crate::layout::Layout;
@@ -55,7 +56,8 @@ use meet::Convention;
 use ptx::diagnostic::Diagnostic;
 use ptx::isa::{Mnemonic, SpecialRegister};
 use ptx::module::{FuncId, LabelId, Module, RegId, VarId};
-use ptx::types::{Arch, ArchVariant, ScalarType, TypeKind};
+use ptx::source::Span;
+use ptx::types::{ScalarType, TypeKind};
 use routine::Routines;
 use rustc_hash::FxHashMap as HashMap;
 use smol_str::SmolStr;
@@ -69,8 +71,6 @@ type Refusal = String;
 /// What selecting an instruction gives.
 type Done = Result<(), Refusal>;
 
-/// What code is made for.
-const DEVICE: Arch = Arch { sm: 90, variant: ArchVariant::Specific };
 /// Most machine instructions of a kernel, inlined functions included.
 const MOST_LINES: usize = 1 << 18;
 /// Behind so many nothing is inlined any more.
@@ -187,7 +187,7 @@ pub(crate) fn select<'a>(
         return Err(vec![]);
     };
     let at = Function::new(function, HashMap::default(), None);
-    let (mut code, refused) = (Code::default(), Vec::new());
+    let (mut code, refused) = (Code::new(layout.target), Vec::new());
     code.notes = notes.then(Notes::default);
     let mut select = Select {
         module: bodies.module,
@@ -224,10 +224,44 @@ pub(crate) fn select<'a>(
     Ok(Selected { code: select.code, frames, handed_over: select.handed_over, is_open, has_unrolled })
 }
 
+/// Instructions of a kernel that are refused, as the device has nothing for them.
+pub(crate) fn refusals(
+    module: &Module,
+    kernel: FuncId,
+    missing: Vec<(Option<Origin>, String)>,
+) -> Vec<Diagnostic> {
+    let name = &module.functions[kernel.index()].name;
+    let of = |(origin, why): (Option<Origin>, String)| {
+        let place = origin.and_then(|it| Some((module.functions[it.function.index()].body.as_ref()?, it)));
+        let (span, opcode) = match place {
+            Some((body, origin)) => {
+                let instruction = &body.instructions[origin.instruction as usize];
+                (instruction.span, module.opcode(instruction).text().to_string())
+            }
+            None => (module.functions[kernel.index()].span, name.clone()),
+        };
+        refusal(span, &opcode, why, name)
+    };
+    let mut all: Vec<Diagnostic> = missing.into_iter().map(of).collect();
+    all.dedup();
+    all
+}
+
+fn refusal(span: Span, opcode: &str, why: Refusal, kernel: &str) -> Diagnostic {
+    Diagnostic::error(crate::codes::INSTRUCTION, span, format!("`{opcode}` is not compiled to SASS yet"))
+        .label(why)
+        .hint(format!("in kernel `{kernel}`"))
+}
+
 impl<'a> Select<'a> {
+    /// The device that code is made for.
+    fn target(&self) -> Target {
+        self.layout.target
+    }
+
     fn prologue(&mut self) {
         let text = |text: &str| Operand::Text(text.into());
-        self.code.push(None, "LDC", vec![text("R1")], vec![Operand::bank0(0x28)]);
+        self.code.push(None, "LDC", vec![text("R1")], vec![Operand::bank0(self.target().stack)]);
         // The frame's size is known at the end.
         self.code.push(
             None,
@@ -242,7 +276,7 @@ impl<'a> Select<'a> {
     /// The descriptor of global memory.
     fn descriptor(&mut self) {
         let to = Operand::Text("UR4".into());
-        self.code.push(None, "ULDC.64", vec![to], vec![Operand::bank0(0x208)]);
+        self.code.push(None, "ULDC.64", vec![to], vec![Operand::bank0(self.target().descriptor)]);
     }
 
     /// The instructions of the current function.
@@ -327,20 +361,13 @@ impl<'a> Select<'a> {
     fn refuse(&mut self, index: u32, why: Refusal) {
         let function = &self.at.function;
         let instruction = &function.body.instructions[index as usize];
-        let opcode = self.module.opcode(instruction);
+        let (opcode, target) = (self.module.opcode(instruction), self.target());
         // What the device does not have is no shortcoming of this compiler.
-        let why = if opcode.data().gate.permits_target(DEVICE) { why } else { "sm_90 has none".to_owned() };
+        let why =
+            if opcode.data().gate.permits_target(target.ptx()) { why } else { format!("{target} has none") };
         let opcode = opcode.text();
         let name = &self.module.functions[self.inlined[0].index()].name;
-        self.refused.push(
-            Diagnostic::error(
-                crate::codes::INSTRUCTION,
-                instruction.span,
-                format!("`{opcode}` is not compiled to SASS yet"),
-            )
-            .label(why)
-            .hint(format!("in kernel `{name}`")),
-        );
+        self.refused.push(refusal(instruction.span, &opcode, why, name));
     }
 
     fn instruction(&mut self, instruction: &Instruction) -> Done {
@@ -616,7 +643,8 @@ impl<'a> Select<'a> {
                 Ok((flag, predicate.negated))
             }
             Value::Special { register: SpecialRegister::IsExplicitCluster, .. } => {
-                let kind = self.one("LDC", vec![Operand::bank0(special::CLUSTER_KIND_AT)]);
+                let at = self.clusters_of_device()?.kind;
+                let kind = self.one("LDC", vec![Operand::bank0(at)]);
                 let one = self.constant(1);
                 let flag = self.compare("ISETP.EQ.U32.AND", Operand::low(kind), one);
                 Ok((flag, predicate.negated))

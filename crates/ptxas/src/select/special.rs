@@ -2,14 +2,11 @@
 
 use super::{Refusal, Select};
 use crate::code::{Operand, Reg};
-use crate::layout::SHARED_BASE;
 use ptx::isa::SpecialRegister;
 use ptx::module::{FuncId, Symbol, VarId, Variable};
 use ptx::types::{StateSpace, TypeKind};
+use sass::device::Clusters;
 use smol_str::format_smolstr;
-
-/// Where constant bank 0 has 1 if the launch has clusters.
-pub(super) const CLUSTER_KIND_AT: u32 = 0x140;
 
 /// What stands for a function where its address is asked for; 0 is none.
 pub(crate) fn function_number(id: FuncId) -> u64 {
@@ -25,6 +22,7 @@ fn counter(register: SpecialRegister) -> String {
 impl Select<'_> {
     pub(super) fn special(&mut self, register: SpecialRegister, component: u8) -> Result<Reg, Refusal> {
         use SpecialRegister::*;
+        let target = self.target();
         let s2r = |this: &mut Self, name: &str| this.one("S2R", vec![Operand::Text(name.into())]);
         let bank = |this: &mut Self, at: u32| this.one("LDC", vec![Operand::bank0(at)]);
         let axis = |prefix: &str| Some(format!("{prefix}.{}", ["X", "Y", "Z"].get(usize::from(component))?));
@@ -35,17 +33,18 @@ impl Select<'_> {
             }
             Tid => s2r(self, &axis("SR_TID").unwrap_or_default()),
             Ctaid => s2r(self, &axis("SR_CTAID").unwrap_or_default()),
-            Ntid => bank(self, u32::from(component) * 4),
-            Nctaid => bank(self, 0xc + u32::from(component) * 4),
+            Ntid => bank(self, target.block + u32::from(component) * 4),
+            Nctaid => bank(self, target.grid + u32::from(component) * 4),
             Laneid => s2r(self, "SR_LANEID"),
             Smid => s2r(self, "SR_VIRTUALSMID"),
-            Nsmid => bank(self, 0x10c),
+            Nsmid => bank(self, target.sm_count),
             LanemaskEq => s2r(self, "SR_EQMASK"),
             LanemaskLt => s2r(self, "SR_LTMASK"),
             LanemaskLe => s2r(self, "SR_LEMASK"),
             LanemaskGt => s2r(self, "SR_GTMASK"),
             LanemaskGe => s2r(self, "SR_GEMASK"),
             Warpid => self.field("SR_VIRTID", 7),
+            Nwarpid if !target.has_ranks => self.one("MOV", vec![Operand::number(target.warps)]),
             Nwarpid => self.field("SR_VIRTCFG", 8),
             Clock => self.one("CS2R.32", vec![Operand::Text("SR_CLOCKLO".into())]),
             Clock64 => self.pair("CS2R", vec![Operand::Text("SR_CLOCKLO".into())]),
@@ -58,25 +57,28 @@ impl Select<'_> {
                 let both = self.pair("CS2R", vec![Operand::Text("SR_GLOBALTIMERLO".into())]);
                 self.one("MOV", vec![Operand::part(both, u8::from(register == GlobaltimerHi))])
             }
-            Gridid => self.pair("LDC.64", vec![Operand::bank0(0x30)]),
-            DynamicSmemSize => bank(self, 0x2c),
+            Gridid => self.pair("LDC.64", vec![Operand::bank0(target.grid_id)]),
+            DynamicSmemSize => {
+                let at = target.dynamic_shared.ok_or("whose place in the constant bank is not known")?;
+                bank(self, at)
+            }
             Clusterid | ClusterCtaid if component > 2 => self.one("MOV", vec![Operand::zero()]),
             Nclusterid | ClusterNctaid if component > 2 => self.one("MOV", vec![Operand::number(1)]),
-            Clusterid => self.cluster_of(&axis("SR_CTAID").unwrap_or_default(), component),
+            Clusterid => self.cluster_of(&axis("SR_CTAID").unwrap_or_default(), component)?,
             ClusterCtaid => {
                 let cta = s2r(self, &axis("SR_CTAID").unwrap_or_default());
-                let cluster = self.cluster_of(&axis("SR_CTAID").unwrap_or_default(), component);
-                let size = bank(self, 0x144 + u32::from(component) * 4);
+                let cluster = self.cluster_of(&axis("SR_CTAID").unwrap_or_default(), component)?;
+                let size = bank(self, self.clusters_of_device()?.size + u32::from(component) * 4);
                 let minus = self
                     .one("IADD3", vec![Operand::low(cluster).signed("-"), Operand::zero(), Operand::zero()]);
                 self.mad(Operand::low(size), Operand::low(minus), Operand::low(cta))
             }
-            ClusterNctaid => bank(self, 0x144 + u32::from(component) * 4),
-            ClusterNctarank => bank(self, 0x188),
-            Nclusterid => bank(self, 0x15c + u32::from(component) * 4),
+            ClusterNctaid => bank(self, self.clusters_of_device()?.size + u32::from(component) * 4),
+            ClusterNctarank => bank(self, self.clusters_of_device()?.ctas),
+            Nclusterid => bank(self, self.clusters_of_device()?.count + u32::from(component) * 4),
             TotalSmemSize => {
                 let all = s2r(self, "SR_SMEMSZ");
-                let reserved = bank(self, 0x114);
+                let reserved = bank(self, target.reserved_shared);
                 self.one(
                     "IADD3",
                     vec![Operand::low(all), Operand::low(reserved).signed("-"), Operand::zero()],
@@ -84,11 +86,19 @@ impl Select<'_> {
             }
             AggrSmemSize => {
                 let all = s2r(self, "SR_SMEMSZ");
-                let most = bank(self, 0x13c);
+                let most = bank(self, self.clusters_of_device()?.aggregated_shared);
                 self.one("VIMNMX.U32", vec![Operand::low(all), Operand::low(most), Operand::always(false)])
             }
+            ReservedSmemOffsetBegin | ReservedSmemOffset0 | ReservedSmemOffsetCap
+                if target.system_shared == 0 =>
+            {
+                return Err(format!("special register {register:?}, as {target} reserves other memory"));
+            }
+            ReservedSmemOffset0 if target.reserved_offset != 0 => {
+                self.one("MOV", vec![Operand::number(target.reserved_offset)])
+            }
             ReservedSmemOffsetBegin | ReservedSmemOffset0 => self.one("MOV", vec![Operand::zero()]),
-            ReservedSmemOffsetCap => self.one("MOV", vec![Operand::number(SHARED_BASE)]),
+            ReservedSmemOffsetCap => self.one("MOV", vec![Operand::number(target.system_shared)]),
             ClusterCtarank => s2r(self, "SR_CgaCtaId"),
             Pm0 | Pm1 | Pm2 | Pm3 | Pm4 | Pm5 | Pm6 | Pm7 => {
                 self.one("CS2R.32", vec![Operand::Text(counter(register).into())])
@@ -101,12 +111,21 @@ impl Select<'_> {
     }
 
     /// The number of the cluster along an axis: that of the CTA over the cluster's size, whose reciprocal the launch gives.
-    fn cluster_of(&mut self, cta: &str, component: u8) -> Reg {
+    fn cluster_of(&mut self, cta: &str, component: u8) -> Result<Reg, Refusal> {
+        let inverse = self.clusters_of_device()?.inverse;
         let cta = self.one("S2R", vec![Operand::Text(cta.into())]);
-        let inverse = self.one("LDC", vec![Operand::bank0(0x150 + u32::from(component) * 4)]);
+        let inverse = self.one("LDC", vec![Operand::bank0(inverse + u32::from(component) * 4)]);
         let float = self.one("I2FP.F32.U32", vec![Operand::low(cta)]);
         let product = self.one("FMUL", vec![Operand::low(float), Operand::low(inverse)]);
-        self.one("F2I.U32.TRUNC.NTZ", vec![Operand::low(product)])
+        Ok(self.one("F2I.U32.TRUNC.NTZ", vec![Operand::low(product)]))
+    }
+
+    /// Where the constant bank tells of clusters.
+    pub(super) fn clusters_of_device(&self) -> Result<&'static Clusters, Refusal> {
+        let target = self.target();
+        target
+            .clusters()
+            .ok_or_else(|| format!("{target} has no clusters, or it is not known where it tells of them"))
     }
 
     fn field(&mut self, register: &str, bits: u32) -> Reg {
@@ -168,8 +187,11 @@ impl Select<'_> {
     /// The address of a shared variable: the CTA's number in its cluster stands above the offset.
     pub(super) fn shared(&mut self, id: VarId, offset: i64) -> Result<Reg, Refusal> {
         let at = self.layout.shared(id).ok_or("this variable has no place")? as i64
-            + i64::from(SHARED_BASE)
+            + i64::from(self.target().system_shared)
             + offset;
+        if !self.target().has_ranks {
+            return Ok(self.one("MOV", vec![Operand::number(at as u32)]));
+        }
         let rank = self.one("S2R", vec![Operand::Text("SR_CgaCtaId".into())]);
         let base = self.one("MOV", vec![Operand::number(at as u32)]);
         Ok(self.one("LEA", vec![Operand::low(rank), Operand::low(base), Operand::number(0x18)]))

@@ -8,7 +8,7 @@ mod reference;
 use crate::allocate::{Allocation, Block, blocks, operand_units};
 use crate::code::{Class, Code, Instruction, Line, Notes, Reg};
 use crate::emit::Kernel;
-use crate::layout::{Layout, PARAMETERS, SHARED_BASE};
+use crate::layout::Layout;
 use crate::opcode::Kind;
 use crate::schedule::Level;
 use debug_info::Origin;
@@ -58,11 +58,13 @@ fn places(module: &Module, layout: &Layout) -> HashMap<(u32, VarId), Home> {
         let id = VarId(index as u32);
         let home = match variable.space {
             StateSpace::Shared => {
-                layout.shared(id).map(|offset| Home::Shared(offset + u64::from(SHARED_BASE)))
+                layout.shared(id).map(|offset| Home::Shared(offset + u64::from(layout.target.system_shared)))
             }
             StateSpace::Const => layout.constant(id).map(|_| Home::Symbol),
             StateSpace::Global => layout.global(id).map(|_| Home::Symbol),
-            _ => layout.parameter(id).map(|offset| Home::Parameter(offset + u64::from(PARAMETERS))),
+            _ => layout
+                .parameter(id)
+                .map(|offset| Home::Parameter(offset + u64::from(layout.target.parameters))),
         };
         homes.extend(home.map(|home| ((0, id), home)));
     }

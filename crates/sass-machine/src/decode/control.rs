@@ -68,6 +68,7 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
             ["COLLECTIVE", "ALL"] => Action::Collective(None, target(given)?),
             ["COLLECTIVE"] => Action::Collective(Some(given.source(0, Kind::Word)?), target(given)?),
             [] => Action::Together(Some(given.source(0, Kind::Word)?)),
+            ["EXCLUSIVE"] => Action::Exclusive(given.source(0, Kind::Word)?),
             _ => return None,
         },
         "ENDCOLLECTIVE" => Action::Leave,

@@ -2,7 +2,7 @@
 
 use super::{Given, NOTHING, chosen_words, compute, joined, one, test, words};
 use crate::lanes;
-use crate::operand::Sign;
+use crate::operand::{Operand, Sign};
 use crate::registers::PT;
 use crate::step::Kind::{Flag, Wide, Word};
 use crate::step::{Action, Compute, Input, Kind, MOST_SOURCES, Place, Source};
@@ -344,7 +344,10 @@ fn least_or_most(
     kinds: &[Kind],
     function: impl Fn(&[u64; MOST_SOURCES]) -> u64 + Send + Sync + 'static,
 ) -> Option<Action> {
-    Some(one(given.registers(0, 1)?, given.sources(1, kinds)?, function))
+    // Some devices name two carries behind the result, which nobody wants.
+    let never = Operand::Predicate { number: PT, negated: false };
+    let from = if given.operands.get(1..3) == Some(&[never, never]) { 3 } else { 1 };
+    Some(one(given.registers(0, 1)?, given.sources(from, kinds)?, function))
 }
 
 /// `SHF.{L,R}.type[.HI] d, low, amount, high`: 64 bits are shifted, and one half of them is the result.

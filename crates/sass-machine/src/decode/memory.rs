@@ -30,7 +30,7 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         "LDSM" | "STSM" => matrices(given),
         "RED" => reduction(given, Space::Generic),
         "REDG" => reduction(given, Space::Global),
-        "LDC" | "ULDC" => constant(given),
+        "LDC" | "ULDC" | "LDCU" => constant(given),
         "QSPC" => which(given),
         _ => None,
     };

@@ -44,8 +44,8 @@ struct Given<'t> {
 }
 
 /// The instruction that a word at this address is.
-pub(crate) fn step(word: u128, address: u64) -> Step {
-    let Some(instruction) = sass::decode(Arch::Sm90, word) else {
+pub(crate) fn step(arch: Arch, word: u128, address: u64) -> Step {
+    let Some(instruction) = sass::decode(arch, word) else {
         return Step { guard: None, action: Action::NoInstruction(word) };
     };
     let mut text = String::new();

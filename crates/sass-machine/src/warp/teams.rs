@@ -125,7 +125,10 @@ impl Warp {
             }
         }
         let away = !(active | self.exited());
-        if lanes(active).all(|lane| masks[lane] & away == 0) {
+        let first = masks[active.trailing_zeros() as usize % LANES];
+        let are_apart =
+            matches!(state(0), State::Exclusive(_)) && lanes(active).any(|lane| masks[lane] != first);
+        if lanes(active).all(|lane| masks[lane] & away == 0) && !are_apart {
             return Ok(());
         }
         for lane in lanes(active) {
@@ -138,13 +141,15 @@ impl Warp {
 
     /// Lanes go on whose company is complete, as far as it has not exited: those at one place as one team.
     pub(super) fn meet(&mut self) {
-        let mut gone_on: Vec<(usize, u32)> = Vec::new();
+        let mut gone_on: Vec<((usize, Option<u32>), u32)> = Vec::new();
         let (states, places, exited) = (self.states, self.places, self.exited());
         for lane in 0..LANES {
             let complete = match states[lane] {
                 State::Together(mask) => lanes(mask & !exited).all(|other| {
                     matches!(states[other], State::Together(_)) && places[other] == places[lane]
                 }),
+                State::Exclusive(mask) => lanes(mask & !exited)
+                    .all(|other| states[other] == State::Exclusive(mask) && places[other] == places[lane]),
                 State::Collective(mask) => {
                     lanes(mask & !exited).all(|other| matches!(states[other], State::Collective(_)))
                 }
@@ -165,6 +170,7 @@ impl Warp {
                     State::Collective(mask) => lanes(mask & !exited).next().unwrap_or(lane),
                     State::Ready
                     | State::Together(_)
+                    | State::Exclusive(_)
                     | State::Converging(_)
                     | State::Barrier
                     | State::Cluster(_)
@@ -175,13 +181,17 @@ impl Warp {
                 let place = places[from] + 1;
                 self.places[lane] = place;
                 self.wake(lane);
-                match gone_on.iter_mut().find(|(at, _)| *at == place) {
+                let company = match states[lane] {
+                    State::Exclusive(mask) => Some(mask),
+                    _ => None,
+                };
+                match gone_on.iter_mut().find(|(at, _)| *at == (place, company)) {
                     Some((_, team)) => *team |= 1 << lane,
-                    None => gone_on.push((place, 1 << lane)),
+                    None => gone_on.push(((place, company), 1 << lane)),
                 }
             }
         }
-        for (place, team) in gone_on {
+        for ((place, _), team) in gone_on {
             self.part(team);
             if self.running == 0 {
                 self.turn = Some((place, self.teams[team.trailing_zeros() as usize]));
