@@ -137,9 +137,19 @@ fn machine_code_is_made_if_asked_for() {
 }
 
 #[test]
-fn machine_code_for_other_devices_is_refused() {
+fn machine_code_is_made_for_the_device_that_is_named() {
+    let folder = tempfile::tempdir().unwrap();
     let good = input("run.in/add.ptx");
-    assert!(refused(&["--sass", "-arch=sm_100", &good]).contains("for sm_90 alone"));
+    assert!(
+        refused(&["--sass", "-arch=sm_75", &good])
+            .contains("for sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 alone")
+    );
+    for number in [80, 86, 89, 90, 100, 120] {
+        let output = ptxas(folder.path(), &["--sass", &format!("-arch=sm_{number}"), &good, "-o", "out"]);
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        let elf = Elf::parse(&std::fs::read(folder.path().join("out")).unwrap()).unwrap();
+        assert_eq!(cubin::read::Program::new(&elf).architecture().sm, number);
+    }
 }
 
 #[test]
