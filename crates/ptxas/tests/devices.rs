@@ -33,9 +33,9 @@ fn check(target: Target) {
                 Ok(done) => {
                     if let Some(keep) = &keep {
                         let flat = name.replace('/', "__").replace(".ptx", "");
-                        let path = keep.join(format!("{flat}.{target}.{level:?}"));
-                        fs::write(path.with_added_extension("cubin"), &done.cubin).expect("a folder");
-                        fs::write(path.with_added_extension("cuasm"), &done.text).expect("a folder");
+                        let path = |kind| keep.join(format!("{flat}.{target}.{level:?}.{kind}"));
+                        fs::write(path("cubin"), &done.cubin).expect("a folder");
+                        fs::write(path("cuasm"), &done.text).expect("a folder");
                     }
                 }
                 Err(why) => {
