@@ -48,6 +48,13 @@ pub struct Variable {
     pub declarators: DeclaratorList,
 }
 
+impl Variable {
+    /// The elements of the vector that is declared; 1 if it is none.
+    pub fn lanes(&self) -> u8 {
+        self.vector.map_or(1, |vector| vector.value)
+    }
+}
+
 /// An attribute of a variable or function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attribute {

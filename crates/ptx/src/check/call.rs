@@ -6,10 +6,11 @@ use super::plan::FormPlan;
 use crate::ast::Constant;
 use crate::diagnostic::Diagnostic;
 use crate::isa::{OperandKind, compatible};
-use crate::module::{FunctionKind, Operand, OperandList, ParamShape, Prototype, RegId, Symbol, Table};
+use crate::module::{FunctionKind, Operand, OperandList, ParamShape, Prototype, Symbol, Table};
 use crate::resolve::Resolver;
 use crate::resolve::constant::bits_as;
 use crate::resolve::operand::{Arg, ArgKind};
+use crate::resolve::scope::registers_of;
 use crate::source::Span;
 use crate::types::{ScalarType, StateSpace, TypeKind};
 
@@ -88,35 +89,41 @@ impl Resolver<'_> {
 
     /// Checks the results and gives them as one operand.
     fn call_results(&mut self, list: Option<Arg>, callee: Option<&Prototype>, at: Span) -> Operand {
-        let passed = self.passed(list).len();
+        let passed = self.passed(list);
         if let Some(Prototype { returns, .. }) = callee
-            && returns.len() != passed
+            && returns.len() != passed.len()
         {
-            let message = format!("the callee returns {} results, the call takes up {passed}", returns.len());
+            let (returns, passed) = (returns.len(), passed.len());
+            let message = format!("the callee returns {returns} results, the call takes up {passed}");
             self.error(codes::CALL_ARITY, list.map_or(at, |list| list.span), message);
         }
-        self.call_list(list, callee.map(|callee| &callee.returns), "result")
+        self.call_list(list, passed, callee.map(|callee| &callee.returns), "result")
     }
 
     /// Checks the arguments and gives them as one operand. What may be left out is an array without a size, but not the
     /// list that it stands in.
     fn call_arguments(&mut self, list: Option<Arg>, callee: Option<&Prototype>, at: Span) -> Operand {
-        let passed = self.passed(list).len();
+        let passed = self.passed(list);
         if let Some(callee) = callee
-            && !(callee.takes(passed) && (list.is_some() || callee.params.is_empty()))
+            && !(callee.takes(passed.len()) && (list.is_some() || callee.params.is_empty()))
         {
-            let takes = callee.params.len();
+            let (takes, passed) = (callee.params.len(), passed.len());
             let message = format!("the callee takes {takes} arguments, the call passes {passed}");
             self.error(codes::CALL_ARITY, list.map_or(at, |list| list.span), message);
         }
-        self.call_list(list, callee.map(|callee| &callee.params), "argument")
+        self.call_list(list, passed, callee.map(|callee| &callee.params), "argument")
     }
 
-    fn call_list(&mut self, list: Option<Arg>, shapes: Option<&Vec<ParamShape>>, what: &str) -> Operand {
+    fn call_list(
+        &mut self,
+        list: Option<Arg>,
+        passed: Vec<Passed>,
+        shapes: Option<&Vec<ParamShape>>,
+        what: &str,
+    ) -> Operand {
         if list.is_some_and(|list| !matches!(list.kind, ArgKind::List(_))) {
             return Operand::Absent;
         }
-        let passed = self.passed(list);
         let mut lowered = Vec::with_capacity(passed.len());
         for (i, Passed { arg, lanes }) in passed.into_iter().enumerate() {
             let shape = shapes.and_then(|shapes| shapes.get(i)).copied();
@@ -144,8 +151,7 @@ impl Resolver<'_> {
         for arg in &self.body.nested[elements.indices()] {
             match arg.kind {
                 ArgKind::VectorRegister { first, lanes } => {
-                    let registers = first.0..first.0 + u32::from(lanes);
-                    let kinds = registers.map(|register| ArgKind::Register(RegId(register)));
+                    let kinds = registers_of(first, lanes).map(ArgKind::Register);
                     passed.extend(kinds.map(|kind| Passed { arg: Arg { kind, ..*arg }, lanes }));
                 }
                 _ => passed.push(Passed { arg: *arg, lanes: 1 }),

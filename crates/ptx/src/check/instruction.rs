@@ -10,6 +10,7 @@ use crate::module::{Guard, Instruction, OpcodeId, Operand, OperandList};
 use crate::resolve::Resolver;
 use crate::resolve::constant::{bits, bits_as, truncate};
 use crate::resolve::operand::{Arg, ArgKind, Elements};
+use crate::resolve::scope::registers_of;
 use crate::source::Span;
 use crate::types::ScalarType;
 
@@ -247,9 +248,7 @@ impl Resolver<'_> {
             ArgKind::VectorRegister { first, lanes } => {
                 let pool = &mut self.body.body.operands;
                 let start = pool.len() as u32;
-                pool.extend(
-                    (0..u32::from(lanes)).map(|i| Operand::Register(crate::module::RegId(first.0 + i))),
-                );
+                pool.extend(registers_of(first, lanes).map(Operand::Register));
                 Operand::Vector(OperandList { start, end: pool.len() as u32 })
             }
             ArgKind::Vector(elements) if operand.lone && elements.len() == 1 => {

@@ -1,12 +1,11 @@
 //! Functions: signatures, declarations and their definitions, aliases (PTX ISA, "Kernel and Function Directives").
 
-use super::scope::Binding;
+use super::scope::{Binding, registers_of};
 use super::{Resolver, codes};
 use crate::ast::{self, FunctionId, Name, Space, Spanned, VariableList};
 use crate::diagnostic::Diagnostic;
 use crate::module::{
-    FuncId, Function, FunctionKind, LaunchBounds, Linkage, Operand, Param, ParamShape, Prototype, RegId,
-    VarId,
+    FuncId, Function, FunctionKind, LaunchBounds, Linkage, Operand, Param, ParamShape, Prototype, VarId,
 };
 use crate::source::Span;
 use crate::types::{StateSpace, Version};
@@ -239,7 +238,7 @@ impl Resolver<'_> {
         declarator: &ast::Declarator,
         function: &ast::Function,
     ) -> Vec<Param> {
-        let (ty, lanes) = (declaration.ty.value, lanes(declaration));
+        let (ty, lanes) = (declaration.ty.value, declaration.lanes());
         if function.body.is_none() {
             return vec![Param::RegisterType(ty); lanes.into()];
         }
@@ -251,13 +250,9 @@ impl Resolver<'_> {
         let name = declarator.name.map_or_else(|| self.names.intern("_"), |name| name.value);
         let first = self.add_registers(name, ty, lanes);
         if let Some(name) = declarator.name {
-            let binding = match lanes {
-                1 => Binding::Register(first),
-                lanes => Binding::VectorRegister { first, lanes },
-            };
-            self.declare(name, binding);
+            self.declare(name, Binding::registers(first, lanes));
         }
-        (first.0..first.0 + u32::from(lanes)).map(|register| Param::Register(RegId(register))).collect()
+        registers_of(first, lanes).map(Param::Register).collect()
     }
 
     fn shape_in_memory(&self, id: VarId) -> ParamShape {
@@ -439,14 +434,9 @@ impl Resolver<'_> {
     }
 }
 
-/// How many registers a declaration of one makes.
-fn lanes(declaration: &ast::Variable) -> u8 {
-    declaration.vector.map_or(1, |vector| vector.value)
-}
-
 /// A `.reg` parameter, as often as a vector has elements.
 fn register_shapes(declaration: &ast::Variable) -> impl Iterator<Item = ParamShape> {
-    let (ty, lanes) = (declaration.ty.value, lanes(declaration));
+    let (ty, lanes) = (declaration.ty.value, declaration.lanes());
     let (size, align) = (u64::from(ty.bytes()), ty.bytes().max(1));
     let shape = ParamShape { ty, size, align, array: false, register: true, lanes };
     std::iter::repeat_n(shape, lanes.into())

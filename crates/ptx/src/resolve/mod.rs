@@ -24,7 +24,7 @@ pub(crate) mod function;
 mod header;
 mod initialiser;
 pub(crate) mod operand;
-mod scope;
+pub(crate) mod scope;
 pub(crate) mod variable;
 
 use crate::ast::{self, ExprId, ItemKind, Name, Names, Spanned};

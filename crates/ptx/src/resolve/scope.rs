@@ -36,6 +36,21 @@ pub(crate) enum Binding {
     CallTargets(TableId),
 }
 
+impl Binding {
+    /// That of a register, or of a vector of some.
+    pub(crate) fn registers(first: RegId, lanes: u8) -> Self {
+        match lanes {
+            1 => Self::Register(first),
+            lanes => Self::VectorRegister { first, lanes },
+        }
+    }
+}
+
+/// The registers of a vector.
+pub(crate) fn registers_of(first: RegId, lanes: u8) -> impl Iterator<Item = RegId> {
+    (first.0..first.0 + u32::from(lanes)).map(RegId)
+}
+
 #[derive(Clone, Copy)]
 struct Slot {
     binding: Binding,

@@ -253,7 +253,7 @@ impl Resolver<'_> {
     /// Size and alignment; `None` after a report.
     pub(super) fn layout(&mut self, declaration: &ast::Variable, declarator: &Declarator) -> Option<Layout> {
         let ast = self.ast;
-        let vector = declaration.vector.map_or(1, |v| u32::from(v.value));
+        let vector = u32::from(declaration.lanes());
         let element = u64::from(declaration.ty.value.bytes().max(1)) * u64::from(vector);
         let mut align = u32::try_from(element).unwrap_or(1).next_power_of_two();
         if let Some(stated) = declaration.align {
@@ -357,7 +357,7 @@ impl Resolver<'_> {
             space,
             linkage: declaration.linkage.value,
             ty: declaration.ty.value,
-            vector: declaration.vector.map_or(1, |v| u32::from(v.value)),
+            vector: u32::from(declaration.lanes()),
             size: layout.size,
             align: layout.align,
             unsized_array: layout.unsized_array,
@@ -429,7 +429,7 @@ impl Resolver<'_> {
                 .hint(format!("declare it as `.b{}`", ty.value.bits())),
             );
         }
-        let lanes = declaration.vector.map_or(1, |v| v.value);
+        let lanes = declaration.lanes();
         if let Some(vector) = declaration.vector
             && (u32::from(lanes) * ty.value.bits() > 128 || ty.value == ScalarType::Pred)
         {
@@ -446,7 +446,7 @@ impl Resolver<'_> {
         self.check_register_type(declaration);
         let ast = self.ast;
         let ty = declaration.ty;
-        let lanes = declaration.vector.map_or(1, |v| v.value);
+        let lanes = declaration.lanes();
         for declarator in &ast[declaration.declarators] {
             let Some(name) = declarator.name else { continue };
             self.check_name(name);
@@ -473,11 +473,7 @@ impl Resolver<'_> {
                 }
                 None => {
                     let first = RegId(self.body.body.registers.len() as u32);
-                    let binding = match lanes {
-                        1 => Binding::Register(first),
-                        lanes => Binding::VectorRegister { first, lanes },
-                    };
-                    if self.declare(name, binding) {
+                    if self.declare(name, Binding::registers(first, lanes)) {
                         self.add_registers(name.value, ty.value, lanes);
                     }
                 }
@@ -516,10 +512,7 @@ impl Resolver<'_> {
             return binding;
         }
         let first = self.add_registers(name, family.ty, family.lanes);
-        let binding = match family.lanes {
-            1 => Binding::Register(first),
-            lanes => Binding::VectorRegister { first, lanes },
-        };
+        let binding = Binding::registers(first, family.lanes);
         self.scopes.bind(name, binding, family.depth, family.span);
         binding
     }

@@ -454,7 +454,7 @@ impl Writer<'_> {
                         product = Product { at: now, reads: reads.clone() };
                     }
                     for &unit in &writes {
-                        let class = self.classes.get(at).copied().flatten();
+                        let class = self.reader(at).class;
                         let it = Coming { pipe, class, at: now, guard: now };
                         let any = self.reader(usize::MAX);
                         let guard = if is_predicate(unit) {
