@@ -103,6 +103,10 @@ impl System for DeviceRuntime<'_> {
         })
     }
 
+    fn observes(&self) -> bool {
+        self.observer.is_some() || self.health.checking().is_some()
+    }
+
     fn watch(&self, launch: &Launch<'_>, run: &mut RunGrid<'_>) {
         if let Some(observer) = self.observer {
             let first = !self.begun.swap(true, Ordering::Relaxed);

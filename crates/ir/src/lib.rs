@@ -14,6 +14,7 @@
 //! | `choice` | which types and constants of `numerics` does an instruction say |
 //! | `exchange` | which operands of an instruction can be exchanged |
 //! | `lanewise` | what does an instruction compute, lane by lane |
+//! | `inline` | what are kernels with the code of what they call |
 //! | `lower` | which typed instruction is one of PTX |
 //! | `print`, `parse` | how is an instruction, or a function, written as text |
 //! | `cfg` | where can control go, and which instructions run one after another |
@@ -44,6 +45,7 @@ pub mod choice;
 pub mod dominance;
 pub mod exchange;
 pub mod induction;
+pub mod inline;
 #[macro_use]
 pub mod instruction;
 mod joins;

@@ -98,7 +98,10 @@ impl Engines {
         let module = self.device.load(module.0).map_err(|error| error.to_string())?;
         let placed = case.place(self.device.memory()).map_err(|error| error.to_string())?;
         let launch = launch(case, &module, placed.params.clone())?;
-        let options = LaunchOptions { threads: 1, engine, budget: Some(BUDGET), ..LaunchOptions::default() };
+        // The interpreter calls functions that engines find in the kernel's code.
+        let calls = engine.is_none();
+        let options =
+            LaunchOptions { threads: 1, engine, calls, budget: Some(BUDGET), ..LaunchOptions::default() };
         let report = self.device.launch(&launch, &options);
         let memory = placed.take(self.device.memory()).map_err(|error| error.to_string())?;
         match report.map_err(|error| error.to_string())?.compiled {

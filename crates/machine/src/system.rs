@@ -13,6 +13,8 @@ pub type RunGrid<'r> = dyn FnMut(Option<&dyn Observer>) -> Option<Fault> + 'r;
 pub trait System: Sync {
     /// Whether a kernel may launch this, of which the machine's own checks approve.
     fn admits(&self, launch: &Launch<'_>) -> bool;
+    /// Whether [`Self::watch`] may name an observer.
+    fn observes(&self) -> bool;
     /// Calls `run` once: a grid runs, either the one that the host has launched or one that it has led to.
     fn watch(&self, launch: &Launch<'_>, run: &mut RunGrid<'_>);
     /// Grids that may be launched and not begun.

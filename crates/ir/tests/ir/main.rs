@@ -5,6 +5,7 @@ mod compile;
 mod compilers;
 mod corpus;
 mod files;
+mod inline;
 mod instructions;
 mod liveness;
 mod pointers;

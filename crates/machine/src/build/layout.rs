@@ -1,8 +1,8 @@
 //! Where a kernel's variables lie, and which functions it reaches.
 //!
-//! A CTA's shared memory holds the `.shared` variables that the kernel and its callees name, in order of their first
-//! use; dynamic shared memory (`.extern .shared x[]`) starts behind them. A thread's local memory holds module-scope
-//! `.local` variables, then one frame a call.
+//! A CTA's shared memory holds the `.shared` variables that the kernel and its callees name, in the order in which they are
+//! declared, so that they lie at the same places where callees' code stands in the kernel; dynamic shared memory (`.extern
+//! .shared x[]`) starts behind them. A thread's local memory holds module-scope `.local` variables, then one frame a call.
 
 use ptx::module::{
     AddressBase, Body, FuncId, FunctionKind, Module, Operand, Param, Symbol, Table, VarId, Variable,
@@ -106,6 +106,8 @@ impl Layout {
             callees.dedup();
             layout.callees.insert(function, callees);
         }
+        variables.sort_unstable();
+        variables.dedup();
         layout.place_shared_and_local(module, &variables);
         layout.place_frames(module);
         layout
@@ -120,9 +122,6 @@ impl Layout {
     fn place_shared_and_local(&mut self, module: &Module, used: &[VarId]) {
         let mut dynamic = Vec::new();
         for &id in used {
-            if self.offsets.contains_key(&id) {
-                continue;
-            }
             let variable = &module.variables[id.index()];
             let at = match (variable.space, variable.function) {
                 (StateSpace::Shared, _) if variable.unsized_array => {

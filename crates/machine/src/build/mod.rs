@@ -66,7 +66,7 @@ pub(crate) fn image(
 ) -> Result<Image, Vec<Unsupported>> {
     let layout = Layout::new(module, kernel);
     let mut image = Image::empty(module.functions.len(), kernel, warps);
-    (image.debug, image.late) = (purpose.debug, purpose.late);
+    image.purpose = purpose;
     (image.module_local, image.static_shared) = (layout.module_local(), layout.shared());
     let surroundings = Surroundings { layout: &layout, addresses, order, level, purpose };
     let mut unsupported = Vec::new();

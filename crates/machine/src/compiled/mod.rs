@@ -33,7 +33,7 @@ pub use cta::{Atomic, Cta, Row, RowTrap};
 pub(crate) use host::Host;
 pub use interpret::Single;
 pub use lists::{LIST_ALIGN, list_bytes};
-use ptx::module::{Checked, FuncId, Function, Module, Param, VarId};
+use ptx::module::{FuncId, Function, Module, Param, VarId};
 use ptx::types::StateSpace;
 pub(crate) use runner::Runner;
 use std::sync::Arc;
@@ -100,7 +100,7 @@ impl std::fmt::Debug for dyn Code {
 
 /// A kernel to be compiled.
 pub struct Source<'a> {
-    module: &'a Checked<Module>,
+    module: &'a Module,
     /// Where its variables are in memory.
     addresses: &'a [Option<u64>],
     kernel: FuncId,
@@ -111,7 +111,7 @@ pub struct Source<'a> {
 
 impl<'a> Source<'a> {
     pub(crate) fn new(
-        module: &'a Checked<Module>,
+        module: &'a Module,
         addresses: &'a [Option<u64>],
         kernel: FuncId,
         block: [u32; 3],
@@ -121,8 +121,8 @@ impl<'a> Source<'a> {
         Self { module, addresses, kernel, block, layout, shared_start }
     }
 
-    /// The module that the kernel is in.
-    pub fn module(&self) -> &'a Checked<Module> {
+    /// The module that the kernel is in. What it calls stands in its code, where that can be.
+    pub fn module(&self) -> &'a Module {
         self.module
     }
 

@@ -6,7 +6,8 @@
 //! interpreted.
 
 use super::{Background, Code, Engine, Source};
-use ptx::module::{Checked, FuncId, Module};
+use crate::launch::Inlined;
+use ptx::module::FuncId;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -16,7 +17,7 @@ const CTA: u64 = 64;
 /// A kernel in blocks of one shape, and what an engine makes of it.
 #[derive(Debug)]
 pub(crate) struct Unit {
-    pub(crate) module: Arc<Checked<Module>>,
+    pub(crate) module: Arc<Inlined>,
     pub(crate) addresses: Arc<[Option<u64>]>,
     pub(crate) kernel: FuncId,
     pub(crate) block: [u32; 3],

@@ -51,7 +51,7 @@ decoders! { d, op:
     Fence | Membar => d.emit(Fence {});
     // There is one path to memory, so proxies always agree, unless asynchronous operations are late; the fence still orders.
     FenceProxy => match op.proxy_kind {
-        ProxyKind::Async | ProxyKind::AsyncGeneric if d.code.image.late => d.emit(ShowMemory {}),
+        ProxyKind::Async | ProxyKind::AsyncGeneric if d.code.image.purpose.late => d.emit(ShowMemory {}),
         ProxyKind::Alias | ProxyKind::Async | ProxyKind::AsyncGeneric | ProxyKind::TensormapGeneric => {
             d.emit(Fence {})
         }
@@ -76,7 +76,7 @@ decoders! { d, op:
 
 /// Products are of the registers of one function: a call or return waits for them, as it does in the code of compilers.
 fn compute_products(d: &mut Decoder<'_>) {
-    if d.code.image.late {
+    if d.code.image.purpose.late {
         d.emit_part(AwaitGroups { group: Group::Wgmma, but: 0, reads: false, uncommitted: true });
     }
 }

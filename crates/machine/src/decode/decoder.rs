@@ -119,7 +119,7 @@ impl Decoder<'_> {
 
     /// The operations of the current instruction are performed later, where operations are: when something forces them.
     pub(crate) fn performed_later(&mut self, completes: Completes) {
-        if self.code.image.late {
+        if self.code.image.purpose.late {
             let site = self.site(completes);
             self.code.postpone(site);
         }
@@ -127,7 +127,7 @@ impl Decoder<'_> {
 
     /// Emits an operation that is about asynchronous ones, where they are performed later; otherwise there is nothing to do.
     pub(crate) fn emit_if_late(&mut self, op: impl Into<Op>) -> Decoded {
-        match self.code.image.late {
+        match self.code.image.purpose.late {
             true => self.emit(op),
             false => self.emit(Nothing {}),
         }

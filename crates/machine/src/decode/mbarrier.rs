@@ -84,7 +84,7 @@ decoders! { d, op:
     };
     // If copies are done when they are issued, the arrival that one more is expected of comes at once.
     CpAsyncMbarrierArrive => {
-        let late = d.code.image.late;
+        let late = d.code.image.purpose.late;
         if !op.noinc && !late {
             return change(d, Change::Touch, &op.addr, None);
         }

@@ -153,6 +153,8 @@ pub(crate) struct Purpose {
     pub(crate) debug: bool,
     /// Asynchronous operations are performed later than they are issued.
     pub(crate) late: bool,
+    /// Functions are called where the source calls them, and not put in place: somebody observes instructions.
+    pub(crate) calls: bool,
 }
 
 impl Purpose {
@@ -166,10 +168,8 @@ impl Purpose {
 pub(crate) struct Image {
     /// Warps in a pack.
     pub(crate) warps: usize,
-    /// Whether every register has a place of its own, for a debugger.
-    pub(crate) debug: bool,
-    /// Whether asynchronous operations are performed later than they are issued.
-    pub(crate) late: bool,
+    /// What it is for.
+    pub(crate) purpose: Purpose,
     /// The kernel.
     pub(crate) kernel: FuncId,
     /// All operations.
@@ -201,8 +201,7 @@ impl Image {
     pub(crate) fn empty(functions: usize, kernel: FuncId, warps: usize) -> Self {
         Self {
             warps,
-            debug: false,
-            late: false,
+            purpose: Purpose::default(),
             kernel,
             ops: Vec::new(),
             origins: Vec::new(),

@@ -39,7 +39,7 @@ impl Device {
     pub fn listing(&self, launch: &Launch<'_>) -> Result<String, LaunchError> {
         check_extents(launch)?;
         let image = Self::image(launch, Purpose::default())?;
-        Ok(Listing { module: launch.kernel.module().module(), image: &image }.to_string())
+        Ok(Listing { module: launch.kernel.module().executed(image.purpose), image: &image }.to_string())
     }
 
     /// The code of a launch, for its packs and its order of lanes.

@@ -87,7 +87,7 @@ impl<'a> Kernel<'a> {
             1,
             order,
             Level::detect(),
-            Purpose::default(),
+            Purpose { calls: true, ..Purpose::default() },
         )
         .err()
         .unwrap_or_default()

@@ -1,12 +1,13 @@
 //! Loaded modules: variables that have addresses, and the code of kernels, which is kept.
 
 use super::device::Device;
+use super::inlined::Inlined;
 use super::kernel::Kernel;
 use crate::build::layout::is_entry;
 use crate::build::{self, Unsupported};
 use crate::compiled::{Engine, EngineId, State, Unit};
 use crate::exec::code_address;
-use crate::image::{Image, Purpose};
+use crate::image::{Image, Origin, Purpose};
 use crate::lanes::simd::Level;
 use crate::memory::MemoryError;
 use crate::texture::object::SamplerDescriptor;
@@ -16,7 +17,7 @@ use ptx::module::{Checked, FuncId, Module, Symbol};
 use ptx::types::{Arch, ArchVariant, ScalarType, StateSpace, TypeKind};
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 impl Device {
     /// Loads a module: places its variables in memory and writes their initial values.
@@ -70,6 +71,7 @@ impl Device {
             samplers,
             device: Arc::clone(self),
             module,
+            inlined: OnceLock::new(),
             addresses: addresses.into(),
             allocations: addresses_owned,
             images: Mutex::new(HashMap::new()),
@@ -160,6 +162,7 @@ type Units = HashMap<(EngineId, FuncId, [u32; 3]), Arc<Unit>>;
 pub struct LoadedModule {
     pub(super) device: Arc<Device>,
     pub(super) module: Arc<Checked<Module>>,
+    inlined: OnceLock<Arc<Inlined>>,
     pub(super) addresses: Arc<[Option<u64>]>,
     pub(super) allocations: Vec<u64>,
     /// Addresses of the opaque variables, ascending, and their types.
@@ -193,6 +196,28 @@ impl LoadedModule {
     /// The same, to be kept.
     pub fn shared_module(&self) -> &Arc<Checked<Module>> {
         &self.module
+    }
+
+    fn inlined(&self) -> &Arc<Inlined> {
+        self.inlined.get_or_init(|| Arc::new(Inlined::new(&self.module)))
+    }
+
+    /// The module whose code is executed for a purpose.
+    pub(super) fn executed(&self, purpose: Purpose) -> &Module {
+        if purpose.calls { &self.module } else { self.inlined() }
+    }
+
+    /// Where the instruction was written that an image has an operation of.
+    pub(super) fn written(&self, image: &Image, origin: Origin) -> (FuncId, u32) {
+        let Origin { function, instruction } = origin;
+        let body = match image.purpose.calls {
+            true => None,
+            false => self.inlined().functions[function.index()].body.as_ref(),
+        };
+        let moved = body.and_then(|body| body.instructions.get(instruction as usize));
+        moved
+            .and_then(|moved| ir::inline::written(&self.module, moved.span))
+            .unwrap_or((function, instruction))
     }
 
     /// The entry called `name`.
@@ -231,7 +256,7 @@ impl LoadedModule {
         let mut units = self.units.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let unit = || {
             Arc::new(Unit {
-                module: Arc::clone(&self.module),
+                module: Arc::clone(self.inlined()),
                 addresses: Arc::clone(&self.addresses),
                 kernel,
                 block,
@@ -254,8 +279,12 @@ impl LoadedModule {
         if let Some(image) = images.get(&(kernel, warps, order, purpose)) {
             return Ok(Arc::clone(image));
         }
-        let image =
-            build::image(self.module(), &self.addresses, kernel, warps, order, Level::detect(), purpose);
+        let build = |module: &Module, purpose: Purpose| {
+            build::image(module, &self.addresses, kernel, warps, order, Level::detect(), purpose)
+        };
+        // Why there is none is told of the code as it was written.
+        let image = build(self.executed(purpose), purpose)
+            .or_else(|_| build(&self.module, Purpose { calls: true, ..purpose }));
         let first = |unsupported: Vec<Unsupported>| {
             Box::new(unsupported.into_iter().next().expect("a refusal has a reason"))
         };

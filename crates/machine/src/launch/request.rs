@@ -56,6 +56,8 @@ pub struct LaunchOptions<'a> {
     /// For debuggers: every warp, or warpgroup that multiplies matrices, is dispatched on its own, and a register that has been written keeps its value until its
     /// function ends.
     pub debug: bool,
+    /// Functions are called, though nobody observes it, where their code would otherwise stand in the kernel's.
+    pub calls: bool,
     /// The first cluster to run, counted along x, y, z: those before it have run already.
     pub first_cluster: u64,
     /// Set by another thread to stop the launch.
@@ -77,7 +79,12 @@ pub struct LaunchOptions<'a> {
 impl LaunchOptions<'_> {
     /// What the code is for.
     pub(crate) fn purpose(&self) -> Purpose {
-        Purpose { debug: self.debug, late: self.asynchrony != Asynchrony::Eager }
+        let observed = self.observer.is_some() || self.system.is_some_and(System::observes);
+        Purpose {
+            debug: self.debug,
+            late: self.asynchrony != Asynchrony::Eager,
+            calls: self.calls || self.debug || observed || self.masks == Masks::Exact,
+        }
     }
 }
 

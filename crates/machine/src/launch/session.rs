@@ -150,7 +150,7 @@ impl Session<'_> {
         let packs = (threads_per_cta as usize).div_ceil(LANES * image.warps);
         let grid = Grid {
             memory: self.memory,
-            module: launch.kernel.module().module(),
+            module: launch.kernel.module().executed(image.purpose),
             image,
             params: &launch.params,
             grid: shape.grid,
@@ -214,6 +214,7 @@ impl Session<'_> {
         let observed = grid.observer.is_some() || self.options.masks == Masks::Exact;
         let against = match () {
             () if observed => Some("somebody observes its instructions"),
+            () if grid.image.purpose.calls => Some("functions are called"),
             () if grid.runtime.is_some() => Some("it can launch grids"),
             () if grid.explicit_cluster => Some("a launch in clusters"),
             () if grid.image.postpones() => {
@@ -256,7 +257,8 @@ impl Session<'_> {
 fn described(misuses: Misuses, kernel: Kernel<'_>, image: &Image) -> Vec<Misuse> {
     let describe = |(pc, kind, times): (u32, _, u64)| {
         let origin = image.origins[pc as usize];
-        let location = Location::of(kernel.module().module(), origin.function, origin.instruction);
+        let (function, instruction) = kernel.module().written(image, origin);
+        let location = Location::of(kernel.module().module(), function, instruction);
         Misuse { kind, times, kernel: kernel.name().to_owned(), location }
     };
     misuses.noted().map(describe).collect()
@@ -283,12 +285,12 @@ fn describe(stop: Stop, launch: &Launch<'_>, image: &Image, options: &LaunchOpti
             fault.trap = trap.trap;
             fault.block = Some(cta);
             fault.thread = thread;
-            let origin = image.origins[pc as usize];
+            let (function, instruction) = kernel.module().written(image, image.origins[pc as usize]);
             let module = kernel.module().module();
-            if origin.function != kernel.id() {
-                fault.function = Some(module.functions[origin.function.index()].name.clone());
+            if function != kernel.id() {
+                fault.function = Some(module.functions[function.index()].name.clone());
             }
-            fault.location = Location::of(module, origin.function, origin.instruction);
+            fault.location = Location::of(module, function, instruction);
         }
     }
     fault

@@ -187,7 +187,7 @@ impl<'a> Side<'a, '_> {
             (index_of(numbers, caller.frame), instruction)
         });
         let places = &image.code(frame.function).places;
-        let registers = match image.debug {
+        let registers = match image.purpose.debug {
             true => (0..places.len()).map(|r| row(files, places.home(RegId(r as u32)), warp)).collect(),
             false => Vec::new(),
         };

@@ -116,7 +116,7 @@ impl Watch for Watched<'_> {
     fn before(&mut self, x: &mut Exec<'_>, pc: u32, around: &mut Around<'_, '_>) {
         if self.wanted[pc as usize] {
             self.tell(x, pc, around);
-            if self.image.debug {
+            if self.image.purpose.debug {
                 self.change(x, pc, around);
             }
         }
