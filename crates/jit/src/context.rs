@@ -13,11 +13,15 @@ pub(crate) struct Context {
     pub(crate) windows: *mut Window,
     /// The kernel's parameters.
     pub(crate) params: *const u8,
+    /// Where variables in global and constant memory are.
+    pub(crate) addresses: *const u64,
     /// The CTA's shared memory.
     pub(crate) shared: *mut u8,
     /// Where the local memory of each row's threads begins, one thread behind the other, and the bytes of each.
     pub(crate) local: *const *mut u8,
     pub(crate) local_bytes: u64,
+    /// For each row a byte: not zero if its local memory has been changed.
+    pub(crate) local_changed: *mut u8,
     /// Instructions of rows that may still be executed before the host is asked.
     pub(crate) fuel: i64,
     /// Threads that have come to the barrier's reduction with a predicate that holds, and all that have come.

@@ -17,7 +17,7 @@ use ir::{Access, BlockId, Cfg, Function, Liveness};
 use machine::compiled::Source;
 use ptx::isa::SpecialRegister;
 use ptx::module::{Guard, RegId, Symbol};
-use ptx::types::ScalarType;
+use ptx::types::{ScalarType, StateSpace};
 use std::ops::RangeInclusive;
 
 /// The greatest values, as sums and products of two must not leave 64 bits.
@@ -353,7 +353,10 @@ impl Operands<'_> {
                 Some(Linear::constant(self.rows.block[usize::from(axis)].into()))
             }
             Value::Symbol { symbol: Symbol::Variable(id), offset } => {
-                let address = self.source.address_of(id)?.checked_add_signed(offset)?;
+                // In global memory a variable is elsewhere in each process.
+                let space = self.function.module.variables[id.index()].space;
+                let is_fixed = !matches!(space, StateSpace::Global | StateSpace::Const);
+                let address = self.source.address_of(id).filter(|_| is_fixed)?.checked_add_signed(offset)?;
                 i64::try_from(address).ok().filter(|&address| address <= MOST).map(Linear::constant)
             }
             Value::Register(_) | Value::Special { .. } | Value::Symbol { .. } | Value::Unused => None,

@@ -9,6 +9,7 @@ use crate::windows::{self, Epoch};
 use machine::Trap;
 use machine::compiled::{Code, Cta, Row, RowTrap, Single, Stopped};
 use ptx::module::FuncId;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Words of what a host thread keeps that say when its windows were made.
@@ -23,6 +24,7 @@ pub(crate) struct Compiled {
     kernel: FuncId,
     sites: Vec<Site>,
     windows: Vec<Span>,
+    addresses: Vec<u64>,
     barriers: Vec<Barrier>,
     /// Bytes of a row's frame.
     frame: usize,
@@ -34,8 +36,8 @@ pub(crate) struct Compiled {
 impl Compiled {
     /// A kernel whose text has been compiled.
     pub(crate) fn new(emitted: Emitted, kernel: FuncId, tiers: Tiers, rows: u32, width: u32) -> Self {
-        let Emitted { sites, windows, barriers, frame, .. } = emitted;
-        Self { tiers, kernel, sites, windows, barriers, frame, rows, width }
+        let Emitted { sites, windows, addresses, barriers, frame, .. } = emitted;
+        Self { tiers, kernel, sites, windows, addresses, barriers, frame, rows, width }
     }
 }
 
@@ -144,14 +146,17 @@ impl Code for Compiled {
         let params = cta.params().as_ptr();
         let local_bytes = u64::from(cta.local_bytes());
         let mut local: Vec<*mut u8> = Vec::new();
+        let local_changed = vec![Cell::new(0_u8); if local_bytes == 0 { 0 } else { rows }];
         let mut host = Host { code: self, cta, stopped: None, fuel: 0, lanes: Vec::new() };
         let fuel = host.refuel();
         let mut context = Context {
             windows,
             params,
+            addresses: self.addresses.as_ptr(),
             shared: std::ptr::null_mut(),
             local: std::ptr::null(),
             local_bytes,
+            local_changed: local_changed.as_ptr().cast_mut().cast(),
             fuel,
             votes: 0,
             voters: 0,
@@ -186,6 +191,11 @@ impl Code for Compiled {
             // SAFETY: the context is as the code expects it and lives until the code returns, as does what it points to.
             if let Err(fault) = unsafe { self.run_rows(&mut context, frames, states) } {
                 return Err(host.stopped.take().or(fault).unwrap_or(Stopped::Told));
+            }
+            for (row, changed) in (0..).zip(&local_changed) {
+                if changed.take() != 0 {
+                    host.cta.note_local_change(row * self.width);
+                }
             }
             // What does not loop has not asked.
             if context.fuel < 0 {

@@ -58,6 +58,7 @@ pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> 
         mask: String::new(),
         full: false,
         windows: Vec::new(),
+        variables: Vec::new(),
         stretch: super::window::Stretch::default(),
         steps: Vec::new(),
         arguments: 0,

@@ -30,6 +30,9 @@ const QUIET_F64: i64 = 1 << 51;
 /// 1.0 in `.f32`.
 static ONE: Value = Value::Constant(0x3f80_0000);
 
+/// 1.0 in `.f64`.
+static ONE_F64: Value = Value::Constant(0x3ff0_0000_0000_0000);
+
 /// An operation of one of LLVM's float instructions or functions.
 struct Arithmetic<'a> {
     d: Def,
@@ -67,8 +70,9 @@ fn arithmetic(op: &Op) -> Option<Arithmetic<'_>> {
         Op::FmaFloat(i) if plain(i.rnd, i.ftz, i.sat) => {
             (i.d, i.ty, vec![&i.a, &i.b, &i.c], &[1, 2, 0], Function("fma"))
         }
-        Op::Rcp(i) if plain(Some(i.rnd), i.ftz, false) && i.ty == ScalarType::F32 => {
-            (i.d, i.ty, vec![&ONE, &i.a], &[0, 1], Instruction("fdiv"))
+        Op::Rcp(i) if plain(Some(i.rnd), i.ftz, false) => {
+            let one = if i.ty == ScalarType::F64 { &ONE_F64 } else { &ONE };
+            (i.d, i.ty, vec![one, &i.a], &[0, 1], Instruction("fdiv"))
         }
         Op::Sqrt(i) if plain(Some(i.rnd), i.ftz, false) => (i.d, i.ty, vec![&i.a], &[0], Function("sqrt")),
         _ => return None,
@@ -76,7 +80,7 @@ fn arithmetic(op: &Op) -> Option<Arithmetic<'_>> {
     matches!(ty, ScalarType::F32 | ScalarType::F64).then_some(Arithmetic { d, ty, operands, order, how })
 }
 
-/// An instruction on `.f32` that is a function for a row, which knows all NaN of operands.
+/// An instruction on `.f32` that is a function for a row, with the one NaN for all results.
 struct Called<'a> {
     d: Def,
     function: &'static str,
@@ -110,6 +114,57 @@ fn called(op: &Op) -> Option<Called<'_>> {
         Op::FmaFloat(i) if i.ty == f32 && nearest(i.rnd) => {
             arithmetic(i.d, by(i.ftz, "fma.ftz", "fma"), vec![&i.a, &i.b, &i.c], i.sat)
         }
+        Op::AddFloat(i) if i.ty == f32 && !i.ftz => {
+            arithmetic(i.d, directed(i.rnd, ["add.rm", "add.rp", "add.rz"])?, vec![&i.a, &i.b], i.sat)
+        }
+        Op::SubFloat(i) if i.ty == f32 && !i.ftz => {
+            arithmetic(i.d, directed(i.rnd, ["sub.rm", "sub.rp", "sub.rz"])?, vec![&i.a, &i.b], i.sat)
+        }
+        Op::MulFloat(i) if i.ty == f32 && !i.ftz => {
+            arithmetic(i.d, directed(i.rnd, ["mul.rm", "mul.rp", "mul.rz"])?, vec![&i.a, &i.b], i.sat)
+        }
+        Op::FmaFloat(i) if i.ty == f32 && !i.ftz => {
+            arithmetic(i.d, directed(i.rnd, ["fma.rm", "fma.rp", "fma.rz"])?, vec![&i.a, &i.b, &i.c], i.sat)
+        }
+        _ => None,
+    }
+}
+
+/// The function for a directed rounding.
+fn directed(rnd: Option<AddFloatRnd>, [down, up, zero]: [&'static str; 3]) -> Option<&'static str> {
+    match rnd? {
+        AddFloatRnd::Rm => Some(down),
+        AddFloatRnd::Rp => Some(up),
+        AddFloatRnd::Rz => Some(zero),
+        AddFloatRnd::Rn => None,
+    }
+}
+
+/// An instruction that is a function for a row of its operands' bits.
+struct OfBits<'a> {
+    d: Def,
+    function: &'static str,
+    operands: Vec<&'a Value>,
+    /// Bits of operands and of the result.
+    bits: [u32; 2],
+}
+
+/// What of the instruction set is one, `.f64` among the operands or results.
+fn of_bits(op: &Op) -> Option<OfBits<'_>> {
+    let of = |d, function, operands, bits| Some(OfBits { d, function, operands, bits });
+    let (single, double) = (ScalarType::F32, ScalarType::F64);
+    match op {
+        Op::NegFloat(i) if i.ty == double => of(i.d, "neg.f64", vec![&i.a], [64, 64]),
+        Op::AbsFloat(i) if i.ty == double => of(i.d, "abs.f64", vec![&i.a], [64, 64]),
+        Op::MinFloat(i) if i.ty == double => of(i.d, "min.f64", vec![&i.a, &i.b], [64, 64]),
+        Op::MaxFloat(i) if i.ty == double => of(i.d, "max.f64", vec![&i.a, &i.b], [64, 64]),
+        Op::CvtFloat(i) if !i.sat && !i.ftz => match (i.dtype, i.atype, i.rnd) {
+            (to, from, Some(CvtFloatRnd::Rn)) if (to, from) == (single, double) => {
+                of(i.d, "narrow.f64", vec![&i.a], [64, 32])
+            }
+            (to, from, None) if (to, from) == (double, single) => of(i.d, "widen.f32", vec![&i.a], [32, 64]),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -134,6 +189,17 @@ fn approximated(op: &Op) -> Option<Approximated<'_>> {
     }
 }
 
+/// LLVM's function that rounds to a whole number.
+fn whole_by(rnd: Option<CvtFloatRnd>) -> Option<&'static str> {
+    match rnd? {
+        CvtFloatRnd::Rni => Some("roundeven"),
+        CvtFloatRnd::Rzi => Some("trunc"),
+        CvtFloatRnd::Rmi => Some("floor"),
+        CvtFloatRnd::Rpi => Some("ceil"),
+        _ => None,
+    }
+}
+
 /// Registers with nothing but `.f32` results that may be any NaN; numbers may be moved there, too.
 pub(crate) fn lazy_registers(function: &Function<'_>) -> Vec<bool> {
     let mut lazy = vec![true; function.body.registers.len()];
@@ -144,8 +210,8 @@ pub(crate) fn lazy_registers(function: &Function<'_>) -> Vec<bool> {
     for instruction in function.instructions.iter().flatten() {
         let float = arithmetic(&instruction.op).is_some_and(|a| a.ty == ScalarType::F32)
             || is_extremum(&instruction.op)
-            || matches!(&instruction.op, Op::NegFloat(i) if i.ty == ScalarType::F32 && !i.ftz)
-            || matches!(&instruction.op, Op::AbsFloat(i) if i.ty == ScalarType::F32 && !i.ftz)
+            || matches!(&instruction.op, Op::NegFloat(i) if i.ty == ScalarType::F32)
+            || matches!(&instruction.op, Op::AbsFloat(i) if i.ty == ScalarType::F32)
             || matches!(&instruction.op, Op::Mov(mov) if matches!(mov.a, Value::Constant(bits) if is_number(bits)));
         if !float {
             instruction.registers(&mut |register: RegId, access| {
@@ -177,16 +243,23 @@ impl Emitter<'_> {
             self.called(&called)?;
             return Ok(true);
         }
+        if let Some(OfBits { d, function, operands, bits: [from, to] }) = of_bits(op) {
+            let sources: Vec<Lanes> =
+                operands.iter().map(|value| self.read(value, from)).collect::<Result<_, _>>()?;
+            let value = self.call_for(function, &sources, to);
+            self.write(d, value, false)?;
+            return Ok(true);
+        }
         if let Some(approximated) = approximated(op) {
             self.approximate(&approximated)?;
             return Ok(true);
         }
         match op {
-            Op::NegFloat(i) if i.ty == ScalarType::F32 && !i.ftz => {
-                self.on_sign(i.d, &i.a, "xor", i64::from(i32::MIN))?;
+            Op::NegFloat(i) if i.ty == ScalarType::F32 => {
+                self.on_sign(i.d, &i.a, i.ftz, "xor", i64::from(i32::MIN))?;
             }
-            Op::AbsFloat(i) if i.ty == ScalarType::F32 && !i.ftz => {
-                self.on_sign(i.d, &i.a, "and", i64::from(i32::MAX))?;
+            Op::AbsFloat(i) if i.ty == ScalarType::F32 => {
+                self.on_sign(i.d, &i.a, i.ftz, "and", i64::from(i32::MAX))?;
             }
             Op::MinFloat(i) if is_extremum(op) => self.float_extremum(i.d, &i.a, &i.b, "slt")?,
             Op::MaxFloat(i) if is_extremum(op) => self.float_extremum(i.d, &i.a, &i.b, "sgt")?,
@@ -211,8 +284,11 @@ impl Emitter<'_> {
                 });
                 self.write(i.d, value, false)?;
             }
-            Op::CvtFloatToInt(i) if i.atype == ScalarType::F32 && i.dtype.bits() == 32 => {
-                let mut source = self.read_raw(&i.a, 32)?;
+            Op::CvtFloatToInt(i)
+                if matches!(i.atype, ScalarType::F32 | ScalarType::F64) && i.dtype.bits() >= 32 =>
+            {
+                let (from, to) = (i.atype.bits(), i.dtype.bits());
+                let mut source = self.read_raw(&i.a, from)?;
                 if i.ftz {
                     source = self.call("flush", &[source]);
                 }
@@ -223,25 +299,67 @@ impl Emitter<'_> {
                     CvtFloatToIntRnd::Rmi => "floor",
                     CvtFloatToIntRnd::Rpi => "ceil",
                 };
-                let value = self.compute(class, 32, &[source], None, |e, kind, s| {
-                    let mut number = e.number(&s[0], 32, kind);
+                let value = self.compute(class, to, &[source], None, |e, kind, s| {
+                    let mut number = e.number(&s[0], from, kind);
                     if whole != "trunc" {
-                        number = e.whole(whole, &number, kind);
+                        number = e.whole(whole, &number, from, kind);
                     }
-                    e.integer_of(&number, is_signed(i.dtype), kind)
+                    e.integer_of(&number, (from, to), is_signed(i.dtype), kind)
                 });
                 self.write(i.d, value, is_signed(i.dtype))?;
+            }
+            // The sign of the first with the rest of the second.
+            Op::Copysign(i) => {
+                let bits = i.ty.bits();
+                let sources = [self.read(&i.a, bits)?, self.read(&i.b, bits)?];
+                let class = self.uniform_or_varying(&sources);
+                let value = self.compute(class, bits, &sources, None, |e, kind, s| {
+                    let int = e.text.int(bits, kind);
+                    let [sign, rest] =
+                        [i64::MIN, i64::MAX].map(|mask| e.text.constant(mask >> (64 - bits), bits, kind));
+                    let sign = e.text.value(&format!("and {int} {}, {sign}", s[0]));
+                    let rest = e.text.value(&format!("and {int} {}, {rest}", s[1]));
+                    e.text.value(&format!("or {int} {sign}, {rest}"))
+                });
+                self.write(i.d, value, false)?;
+            }
+            Op::CvtFloat(i) if (i.dtype, i.atype) == (ScalarType::F64, ScalarType::F64) && !i.sat => {
+                let Some(whole) = whole_by(i.rnd) else { return Ok(false) };
+                let source = self.read(&i.a, 64)?;
+                let class = self.uniform_or_varying(std::slice::from_ref(&source));
+                let value = self.compute(class, 64, &[source], None, |e, kind, s| {
+                    let number = e.number(&s[0], 64, kind);
+                    let rounded = e.whole(whole, &number, 64, kind);
+                    let (int, float, bit) =
+                        (e.text.int(64, kind), e.text.float(64, kind), e.text.int(1, kind));
+                    let rounded = e.text.value(&format!("bitcast {float} {rounded} to {int}"));
+                    let is_none = e.text.value(&format!("fcmp uno {float} {number}, {number}"));
+                    let quiet = e.text.constant(QUIET_F64, 64, kind);
+                    let quiet = e.text.value(&format!("or {int} {}, {quiet}", s[0]));
+                    e.text.value(&format!("select {bit} {is_none}, {int} {quiet}, {int} {rounded}"))
+                });
+                self.write(i.d, value, false)?;
+            }
+            // A copy, but for what is asked.
+            Op::CvtFloat(i)
+                if (i.dtype, i.atype) == (ScalarType::F32, ScalarType::F32)
+                    && i.rnd.is_none()
+                    && (i.ftz || i.sat) =>
+            {
+                let mut value = self.read(&i.a, 32)?;
+                if i.ftz {
+                    value = self.call("flush", &[value]);
+                    value = self.call("canonical", &[value]);
+                }
+                if i.sat {
+                    value = self.call("saturate", &[value]);
+                }
+                self.write(i.d, value, false)?;
             }
             Op::CvtFloat(i)
                 if (i.dtype, i.atype) == (ScalarType::F32, ScalarType::F32) && !i.relu && !i.satfinite =>
             {
-                let whole = match i.rnd {
-                    Some(CvtFloatRnd::Rni) => "roundeven",
-                    Some(CvtFloatRnd::Rzi) => "trunc",
-                    Some(CvtFloatRnd::Rmi) => "floor",
-                    Some(CvtFloatRnd::Rpi) => "ceil",
-                    _ => return Ok(false),
-                };
+                let Some(whole) = whole_by(i.rnd) else { return Ok(false) };
                 let mut source = self.read_raw(&i.a, 32)?;
                 if i.ftz {
                     source = self.call("flush", &[source]);
@@ -249,7 +367,7 @@ impl Emitter<'_> {
                 let class = self.uniform_or_varying(std::slice::from_ref(&source));
                 let mut value = self.compute(class, 32, &[source], None, |e, kind, s| {
                     let number = e.number(&s[0], 32, kind);
-                    let number = e.whole(whole, &number, kind);
+                    let number = e.whole(whole, &number, 32, kind);
                     let (int, float) = (e.text.int(32, kind), e.text.float(32, kind));
                     e.text.value(&format!("bitcast {float} {number} to {int}"))
                 });
@@ -264,19 +382,24 @@ impl Emitter<'_> {
         Ok(true)
     }
 
-    /// The integer of 32 bits nearest to zero, or the nearest there is; 0 of a NaN. LLVM has an intrinsic function for that, which it
-    /// computes lane by lane.
-    fn integer_of(&mut self, number: &str, signed: bool, kind: Kind) -> String {
+    /// The integer of so many bits nearest to zero, or the nearest there is. Of a NaN it is 0, but the top bit alone where either has 64
+    /// bits. LLVM has an intrinsic function for that, which it computes lane by lane.
+    fn integer_of(&mut self, number: &str, (from, to): (u32, u32), signed: bool, kind: Kind) -> String {
         // What is less than the first or not less than the last is out of range. Constants of doubles, as LLVM writes floats.
         const ZERO: &str = "0x0000000000000000";
-        let (how, first, last, [least, most]) = match signed {
-            true => ("si", "0xC1E0000000000000", "0x41E0000000000000", [i32::MIN, i32::MAX]),
-            false => ("ui", ZERO, "0x41F0000000000000", [0, -1]),
+        let (how, first, last, [least, most]) = match (signed, to) {
+            (true, 32) => {
+                ("si", "0xC1E0000000000000", "0x41E0000000000000", [i32::MIN, i32::MAX].map(i64::from))
+            }
+            (false, 32) => ("ui", ZERO, "0x41F0000000000000", [0, -1]),
+            (true, _) => ("si", "0xC3E0000000000000", "0x43E0000000000000", [i64::MIN, i64::MAX]),
+            (false, _) => ("ui", ZERO, "0x43F0000000000000", [0, -1]),
         };
-        let (int, float, bit) = (self.text.int(32, kind), self.text.float(32, kind), self.text.int(1, kind));
+        let (int, float, bit) =
+            (self.text.int(to, kind), self.text.float(from, kind), self.text.int(1, kind));
         let [zero, first, last] =
-            [ZERO, first, last].map(|number| self.text.float_constant(number, 32, kind));
-        let [least, most] = [least, most].map(|number| self.text.constant(number.into(), 32, kind));
+            [ZERO, first, last].map(|number| self.text.float_constant(number, from, kind));
+        let [least, most] = [least, most].map(|number| self.text.constant(number, to, kind));
         let is_small = self.text.value(&format!("fcmp olt {float} {number}, {first}"));
         let is_large = self.text.value(&format!("fcmp oge {float} {number}, {last}"));
         let is_more = self.text.value(&format!("fcmp oge {float} {number}, {first}"));
@@ -285,12 +408,18 @@ impl Emitter<'_> {
         let safe = self.text.value(&format!("select {bit} {fits}, {float} {number}, {float} {zero}"));
         let inside = self.text.value(&format!("fpto{how} {float} {safe} to {int}"));
         let low = self.text.value(&format!("select {bit} {is_small}, {int} {least}, {int} {inside}"));
-        self.text.value(&format!("select {bit} {is_large}, {int} {most}, {int} {low}"))
+        let value = self.text.value(&format!("select {bit} {is_large}, {int} {most}, {int} {low}"));
+        if (from, to) == (32, 32) {
+            return value;
+        }
+        let top = self.text.constant(if to == 32 { i32::MIN.into() } else { i64::MIN }, to, kind);
+        let is_none = self.text.value(&format!("fcmp uno {float} {number}, {number}"));
+        self.text.value(&format!("select {bit} {is_none}, {int} {top}, {int} {value}"))
     }
 
-    /// A number rounded to a whole one.
-    fn whole(&mut self, how: &str, number: &str, kind: Kind) -> String {
-        let (float, suffix) = (self.text.float(32, kind), self.text.suffix("f32", kind));
+    /// A number of so many bits rounded to a whole one.
+    fn whole(&mut self, how: &str, number: &str, bits: u32, kind: Kind) -> String {
+        let (float, suffix) = (self.text.float(bits, kind), self.text.suffix(&format!("f{bits}"), kind));
         self.intrinsic(&format!("declare {float} @llvm.{how}.{suffix}({float})"));
         self.text.value(&format!("call {float} @llvm.{how}.{suffix}({float} {number})"))
     }
@@ -380,8 +509,11 @@ impl Emitter<'_> {
         self.write(a.d, value, false)
     }
 
-    fn on_sign(&mut self, d: Def, a: &Value, how: &str, mask: i64) -> Result<(), Refusal> {
-        let source = [self.read_raw(a, 32)?];
+    fn on_sign(&mut self, d: Def, a: &Value, ftz: bool, how: &str, mask: i64) -> Result<(), Refusal> {
+        let mut source = [self.read_raw(a, 32)?];
+        if ftz {
+            source = source.map(|source| self.call("flush", &[source]));
+        }
         let class = self.uniform_or_varying(&source);
         let mut value = self.compute(class, 32, &source, None, |e, kind, s| {
             let (int, mask) = (e.text.int(32, kind), e.text.constant(mask, 32, kind));

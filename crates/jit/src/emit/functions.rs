@@ -1,4 +1,4 @@
-//! Functions for a row that instructions call, from `functions.ll`.
+//! Functions for a row that instructions call, from `functions.ll` and `double.ll`.
 
 use super::Emitter;
 use super::text::Kind;
@@ -6,7 +6,7 @@ use super::values::Lanes;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-const TEXT: &str = include_str!("functions.ll");
+const TEXT: &str = concat!(include_str!("functions.ll"), "\n", include_str!("double.ll"));
 
 impl Emitter<'_> {
     /// Calls a function with some values; what the lanes have in common it computes for all of them.

@@ -33,6 +33,8 @@ pub(super) struct Place {
     pub(super) room: u64,
     /// What the addresses are, if they follow from thread numbers.
     pub(super) linear: Option<Linear>,
+    /// What they all are in this process, if they are a variable's.
+    pub(super) constant: Option<u64>,
 }
 
 /// How a row's accesses lie.
@@ -88,6 +90,7 @@ impl Emitter<'_> {
             offset: 0,
             room,
             linear: None,
+            constant: Some(value),
         };
         match address.base {
             AddressBase::Absolute => Ok(constant(named, address.offset as u64, 0)),
@@ -110,7 +113,15 @@ impl Emitter<'_> {
                 };
                 let offset = u64::try_from(address.offset);
                 let room = offset.ok().and_then(|offset| variable.size.checked_sub(offset)).unwrap_or(0);
-                Ok(constant(space, at.wrapping_add_signed(address.offset), room))
+                let at = at.wrapping_add_signed(address.offset);
+                let placed = constant(space, at, room);
+                Ok(match variable.space {
+                    StateSpace::Global | StateSpace::Const => {
+                        let at = self.global_address(id, address.offset);
+                        Place { lanes: Lanes::uniform(64, at), ..placed }
+                    }
+                    _ => placed,
+                })
             }
             AddressBase::Register(register) => {
                 let lanes = self.register(register);
@@ -118,7 +129,14 @@ impl Emitter<'_> {
                 match lanes.bits {
                     32 | 64 => {
                         let linear = self.linears.of(register);
-                        Ok(Place { space: named, lanes, offset: address.offset, room: 0, linear })
+                        Ok(Place {
+                            space: named,
+                            lanes,
+                            offset: address.offset,
+                            room: 0,
+                            linear,
+                            constant: None,
+                        })
                     }
                     other => Err(Refusal::Operand(format!("an address of {other} bits"))),
                 }
@@ -444,6 +462,9 @@ impl Emitter<'_> {
             self.store_by_host(&place, &active, bits, &values);
             return Ok(());
         };
+        if tested.space == SpaceKind::Local {
+            self.note_local_change();
+        }
         // A common element is stored if any lane is active, and they are not all.
         let skipped = (is_common && self.guard.is_some()).then(|| {
             let (any, stores, on) = (self.text.any(&active), self.text.new_label(), self.text.new_label());

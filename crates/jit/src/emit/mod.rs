@@ -64,6 +64,7 @@ use ir::operand::Value;
 use ir::{Cfg, Function, Liveness};
 use machine::compiled::Source;
 use ptx::isa::Convergence;
+use ptx::module::VarId;
 use text::{Kind, Text};
 use values::Lanes;
 pub(crate) use window::Span;
@@ -75,7 +76,9 @@ pub(crate) mod context {
     pub(crate) const WINDOWS: usize = offset_of!(Context, windows);
     pub(crate) const PARAMS: usize = offset_of!(Context, params);
     pub(crate) const SHARED: usize = offset_of!(Context, shared);
+    pub(crate) const ADDRESSES: usize = offset_of!(Context, addresses);
     pub(crate) const LOCAL: usize = offset_of!(Context, local);
+    pub(crate) const LOCAL_CHANGED: usize = offset_of!(Context, local_changed);
     pub(crate) const LOCAL_BYTES: usize = offset_of!(Context, local_bytes);
     pub(crate) const FUEL: usize = offset_of!(Context, fuel);
     pub(crate) const VOTES: usize = offset_of!(Context, votes);
@@ -97,6 +100,8 @@ pub(crate) struct Emitted {
     pub(crate) sites: Vec<Site>,
     /// What the window of each access must hold.
     pub(crate) windows: Vec<Span>,
+    /// Where the variables are whose addresses the code reads.
+    pub(crate) addresses: Vec<u64>,
     /// Bytes of a row's frame.
     pub(crate) frame: usize,
     /// Where rows go on, from state 1 on.
@@ -131,6 +136,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) full: bool,
     /// What the window of each access must hold.
     pub(crate) windows: Vec<Span>,
+    /// Variables whose addresses the code reads, in the order of [`Context::addresses`](crate::context::Context::addresses).
+    pub(crate) variables: Vec<VarId>,
     /// The stretch of instructions that is being written.
     pub(crate) stretch: window::Stretch,
     /// Slots of where accesses in loops were last: see [`ahead`].

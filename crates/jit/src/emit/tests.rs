@@ -1,14 +1,24 @@
 //! What stands in the text of a kernel.
 
 use crate::compiler::emit_kernel;
+use crate::sites::{Action, Site};
 use machine::compiled::{Background, Code, Engine, EngineId, Source};
-use machine::{Device, DeviceOptions, Launch, LaunchOptions, Profile};
+use machine::{Device, DeviceOptions, Launch, LaunchOptions, LoadedModule, Profile};
+use ptx::module::{Checked, Module};
 use std::sync::{Arc, Mutex};
 
 /// Makes the text of a kernel, and leaves it to the interpreter.
 struct Writer {
     id: EngineId,
-    text: Mutex<String>,
+    written: Mutex<Written>,
+}
+
+/// What a kernel has become.
+#[derive(Default)]
+struct Written {
+    text: String,
+    /// The instructions that are left to the machine.
+    interpreted: Vec<String>,
 }
 
 impl Engine for Writer {
@@ -22,29 +32,34 @@ impl Engine for Writer {
 
     fn compile(&self, source: &Source<'_>) -> Result<Arc<dyn Code>, String> {
         let (emitted, _) = emit_kernel(source).map_err(|refusal| refusal.to_string())?;
-        *self.text.lock().unwrap() = emitted.text;
+        let body =
+            source.module().functions[source.kernel().index()].body.as_ref().expect("a kernel has code");
+        let left = emitted.sites.iter().filter(|site| matches!(site.action, Action::Interpret { .. }));
+        let opcode =
+            |site: &Site| source.module().opcode(&body.instructions[site.instruction as usize]).text();
+        let interpreted = left.map(opcode).collect();
+        *self.written.lock().unwrap() = Written { text: emitted.text, interpreted };
         Err("only its text is wanted".to_owned())
     }
 
     fn declined(&self, _: &str, _: &str) {}
 }
 
-/// The text of a kernel in blocks of 256 threads that loads the word with the number `%r3`, which `how` computes of the thread's
-/// number `%r1` and the block's `%r2`.
-fn text(how: &str) -> String {
-    let kernel = format!(
-        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 words) {{
-        .reg .b32 %r<6>;\n.reg .b64 %rd<4>;
-        ld.param.u64 %rd1, [words];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;
-        {how}
-        mul.wide.u32 %rd2, %r3, 4;\nadd.s64 %rd3, %rd1, %rd2;
-        ld.global.u32 %r4, [%rd3];\nadd.u32 %r4, %r4, %r1;
-        st.global.u32 [%rd3], %r4;\nret;\n}}"
-    );
-    let source = ptx::source::Source::new("kernel.ptx", kernel);
+/// A device, and a module of that text.
+fn compiled(text: String) -> (Arc<Device>, Checked<Module>) {
+    let source = ptx::source::Source::new("kernel.ptx", text);
     let (module, _) = ptx::compile(&source).into_result().expect("a correct module");
-    let device = Device::new(Profile::default(), DeviceOptions::default()).expect("a device");
-    let module = device.load(module).expect("a loaded module");
+    (Device::new(Profile::default(), DeviceOptions::default()).expect("a device"), module)
+}
+
+/// What a kernel `k`, whose one parameter is an address, becomes in blocks of 256 threads.
+fn written(text: String) -> Written {
+    let (device, module) = compiled(text);
+    written_of(&device, &device.load(module).expect("a loaded module"))
+}
+
+/// The same of a module that is loaded.
+fn written_of(device: &Device, module: &LoadedModule) -> Written {
     let words = device.memory().allocate(1 << 16).expect("memory");
     let launch = Launch {
         kernel: module.kernel("k").expect("the kernel"),
@@ -55,11 +70,26 @@ fn text(how: &str) -> String {
         dynamic_shared: 0,
         params: words.to_le_bytes().to_vec(),
     };
-    let writer = Writer { id: EngineId::fresh(), text: Mutex::default() };
+    let writer = Writer { id: EngineId::fresh(), written: Mutex::default() };
     let options = LaunchOptions { engine: Some(&writer), ..LaunchOptions::default() };
     // Whatever becomes of it, the text has been made.
     let _ = device.launch(&launch, &options);
-    writer.text.into_inner().unwrap()
+    writer.written.into_inner().unwrap()
+}
+
+/// The text of a kernel that loads the word with the number `%r3`, which `how` computes of the thread's number `%r1` and the block's
+/// `%r2`.
+fn text(how: &str) -> String {
+    let kernel = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 words) {{
+        .reg .b32 %r<6>;\n.reg .b64 %rd<4>;
+        ld.param.u64 %rd1, [words];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;
+        {how}
+        mul.wide.u32 %rd2, %r3, 4;\nadd.s64 %rd3, %rd1, %rd2;
+        ld.global.u32 %r4, [%rd3];\nadd.u32 %r4, %r4, %r1;
+        st.global.u32 [%rd3], %r4;\nret;\n}}"
+    );
+    written(kernel).text
 }
 
 /// How often a text loads scattered elements.
@@ -179,4 +209,71 @@ fn rows_wait_where_they_must() {
     assert_eq!(kept(&rounds), 2);
     // What goes on in global memory is not looked at.
     assert_eq!(kept("ld.global.u32 %s3, [%rd1];\nbar.sync 0;\nst.global.u32 [%rd1], %s3;"), 2);
+}
+
+/// A kernel that executes an instruction on what each thread loads, in registers `%a` of 32 bits and `%b` of 64.
+fn of_numbers(instruction: &str) -> Written {
+    written(format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 words) {{
+        .reg .b32 %r<3>, %a<4>;\n.reg .b64 %rd<4>, %b<4>;
+        ld.param.u64 %rd1, [words];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 32;\nadd.s64 %rd3, %rd1, %rd2;
+        ld.global.v2.b32 {{%a1, %a2}}, [%rd3];\nld.global.v2.b64 {{%b1, %b2}}, [%rd3+16];
+        mov.b32 %a3, %a1;\nmov.b64 %b3, %b1;
+        {instruction}
+        st.global.b32 [%rd3], %a3;\nst.global.b64 [%rd3+8], %b3;\nret;\n}}"
+    ))
+}
+
+/// What is left to the machine costs ten times as much and more.
+#[test]
+fn what_compilers_often_write_has_code_of_its_own() {
+    let instructions = [
+        "abs.f64 %b3, %b1;",
+        "neg.f64 %b3, %b1;",
+        "abs.ftz.f32 %a3, %a1;",
+        "neg.ftz.f32 %a3, %a1;",
+        "min.f64 %b3, %b1, %b2;",
+        "max.f64 %b3, %b1, %b2;",
+        "rcp.rn.f64 %b3, %b1;",
+        "sqrt.rn.f64 %b3, %b1;",
+        "copysign.f64 %b3, %b1, %b2;",
+        "fma.rn.f64 %b3, %b1, %b2, %b1;",
+        "fma.rm.f32 %a3, %a1, %a2, %a1;",
+        "add.rz.f32 %a3, %a1, %a2;",
+        "mul.rp.f32 %a3, %a1, %a2;",
+        "cvt.rn.f32.f64 %a3, %b1;",
+        "cvt.f64.f32 %b3, %a1;",
+        "cvt.sat.f32.f32 %a3, %a1;",
+        "cvt.rni.s32.f64 %a3, %b1;",
+        "cvt.rzi.u64.f64 %b3, %b1;",
+        "cvt.rzi.s64.f32 %b3, %a1;",
+        "cvt.rmi.f64.f64 %b3, %b1;",
+        "cvt.rn.f64.s64 %b3, %b1;",
+    ];
+    for instruction in instructions {
+        let written = of_numbers(instruction);
+        assert!(!written.text.is_empty(), "{instruction} is not compiled");
+        assert_eq!(written.interpreted, Vec::<String>::new(), "{instruction}");
+    }
+    assert_eq!(of_numbers("cvt.rm.f32.f64 %a3, %b1;").interpreted, ["cvt.rm.f32.f64"]);
+}
+
+/// An object is kept for other processes, in which variables are elsewhere.
+#[test]
+fn texts_do_not_have_addresses_of_variables() {
+    let kernel = ".version 8.0\n.target sm_80\n.address_size 64
+        .global .align 8 .b8 table[64];\n.const .align 4 .b8 other[64];
+        .visible .entry k(.param .u64 words) {
+        .reg .b32 %r<4>;\n.reg .b64 %rd<4>;
+        ld.param.u64 %rd1, [words];\nmov.u64 %rd2, table;\nld.global.u32 %r1, [table+4];
+        ld.const.u32 %r2, [other+8];\nadd.u32 %r1, %r1, %r2;\nst.global.u32 [%rd1], %r1;
+        st.global.u64 [%rd1+8], %rd2;\nret;\n}";
+    let (device, module) = compiled(kernel.to_owned());
+    // Both are loaded at a time, so nothing of them is in one place.
+    let [first, second] =
+        [module.clone(), module].map(|module| device.load(module).expect("a loaded module"));
+    assert_ne!(first.variable("table"), second.variable("table"));
+    let [first, second] = [&first, &second].map(|module| written_of(&device, module).text);
+    assert!(!first.is_empty());
+    assert_eq!(first, second);
 }

@@ -96,7 +96,9 @@ impl Emitter<'_> {
             super::call::definitions(),
             entry_point(self.barriers.len(), self.counts_votes),
         );
-        Emitted { text, sites: self.sites, windows: self.windows, frame, barriers: self.barriers }
+        let addresses =
+            self.variables.iter().filter_map(|&variable| self.source.address_of(variable)).collect();
+        Emitted { text, sites: self.sites, windows: self.windows, addresses, frame, barriers: self.barriers }
     }
 
     /// The function of the turns from one place.

@@ -1,13 +1,15 @@
 //! Values as they are read, computed and written: lane by lane, or by what the lanes have in common.
 
 use super::Emitter;
+use super::context;
 use super::text::Kind;
 use crate::Refusal;
 use crate::class::{Class, UNIFORM};
 use crate::linear::{Condition, Linear, all_threads};
 use ir::operand::{Def, Predicate, Value};
 use ptx::isa::SpecialRegister;
-use ptx::module::{RegId, Symbol};
+use ptx::module::{RegId, Symbol, VarId};
+use ptx::types::StateSpace;
 use std::ops::RangeInclusive;
 
 /// The only NaN that `.f32` arithmetic produces.
@@ -216,6 +218,17 @@ impl Emitter<'_> {
             Value::Symbol { symbol: Symbol::Variable(id), offset } => {
                 let missing = || Refusal::Operand("the address of a local variable".to_owned());
                 let address = self.source.address_of(id).ok_or_else(missing)?;
+                let space = self.function.module.variables[id.index()].space;
+                if matches!(space, StateSpace::Global | StateSpace::Const) {
+                    let address = self.global_address(id, offset);
+                    return Ok(Lanes::uniform(
+                        bits,
+                        match bits {
+                            64 => address,
+                            _ => self.text.value(&format!("trunc i64 {address} to i{bits}")),
+                        },
+                    ));
+                }
                 let address = address.wrapping_add_signed(offset) as i64;
                 let address = if bits == 32 { i64::from(address as i32) } else { address };
                 Ok(Lanes::uniform(bits, address.to_string()))
@@ -224,6 +237,23 @@ impl Emitter<'_> {
                 Err(Refusal::Operand("the address of a function".to_owned()))
             }
             Value::Unused => Ok(Lanes::uniform(bits, "0")),
+        }
+    }
+
+    /// The address of a variable in global or constant memory. It is another one in each process, and an object is kept for all,
+    /// so the text does not have it.
+    pub(super) fn global_address(&mut self, variable: VarId, offset: i64) -> String {
+        let known = self.variables.iter().position(|&known| known == variable);
+        let index = known.unwrap_or_else(|| {
+            self.variables.push(variable);
+            self.variables.len() - 1
+        });
+        let addresses = self.constant_field(context::ADDRESSES, "ptr");
+        let place = self.text.value(&format!("getelementptr i8, ptr {addresses}, i64 {}", 8 * index));
+        let address = self.text.value(&format!("load i64, ptr {place}, !invariant.load !1"));
+        match offset {
+            0 => address,
+            _ => self.text.value(&format!("add i64 {address}, {offset}")),
         }
     }
 

@@ -240,19 +240,18 @@ impl Emitter<'_> {
     /// An access at a constant place in a variable, which needs no test: variables of the module are valid while its kernels run,
     /// those in shared memory are what every CTA has of it.
     fn inside(&self, place: &Place, all: u32) -> Option<Tested> {
-        let start = match place.space {
-            SpaceKind::Shared => u64::from(self.source.shared_start()),
-            SpaceKind::Global => 0,
+        let constant = place.constant?;
+        let at = match place.space {
+            SpaceKind::Shared => constant.checked_sub(self.source.shared_start().into())?.to_string(),
+            SpaceKind::Global => place.lanes.base.clone()?,
             _ => return None,
         };
-        let at = place.lanes.base.as_ref()?.parse::<i64>().ok()? as u64;
-        let fits = place.room >= u64::from(all) && at.is_multiple_of(u64::from(all));
-        let at = At::Row((at.checked_sub(start)? as i64).to_string());
+        let fits = place.room >= u64::from(all) && constant.is_multiple_of(u64::from(all));
         fits.then(|| Tested {
             good: "true".to_owned(),
             window: 0,
             space: place.space,
-            at,
+            at: At::Row(at),
             is_of_group: false,
         })
     }
@@ -702,6 +701,13 @@ impl Emitter<'_> {
         let to_host = self.window_field(window, offset_of!(Window, to_host), true);
         let address = self.text.value(&format!("add i64 {address}, {to_host}"));
         self.text.value(&format!("inttoptr i64 {address} to ptr"))
+    }
+
+    /// Tells the host that the row's local memory is not what it was.
+    pub(super) fn note_local_change(&mut self) {
+        let changed = self.constant_field(context::LOCAL_CHANGED, "ptr");
+        let place = self.text.value(&format!("getelementptr i8, ptr {changed}, i32 %row"));
+        self.text.line(&format!("store i8 1, ptr {place}"));
     }
 
     /// Where the local memory of the row's first thread is, and how far from there each lane's.

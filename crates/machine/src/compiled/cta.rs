@@ -176,12 +176,19 @@ impl<'a> Cta<'a> {
         self.grid.local
     }
 
-    /// The local memory of a thread and of those behind it in its warp, one after the other.
+    /// The local memory of a thread and of those behind it in its warp, one after the other. Who changes it says so
+    /// ([`Cta::note_local_change`]) before the next CTA begins.
     pub fn local(&mut self, thread: u32) -> &mut [u8] {
         let (warp, lane) = (thread as usize / LANES, thread as usize % LANES);
         let warps = self.grid.image.warps;
         let first = (warp % warps * LANES + lane) * self.grid.local as usize;
-        self.packs[warp / warps].threads.local.get_mut(first..).unwrap_or_default()
+        self.packs[warp / warps].threads.local.silently(first)
+    }
+
+    /// The local memory of a thread's warp has been changed.
+    pub fn note_local_change(&mut self, thread: u32) {
+        let (warp, warps) = (thread as usize / LANES, self.grid.image.warps);
+        self.packs[warp / warps].threads.local.note_change(warp % warps);
     }
 
     /// The valid bytes of global memory around an address, without a gap: at most so many pages of them on either side.

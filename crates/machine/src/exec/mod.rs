@@ -1,6 +1,7 @@
 //! What an operation sees while it runs: the registers of the current frame, the active lanes, and the memories.
 
 pub(crate) mod event;
+mod local;
 mod tell;
 pub(crate) mod unclaimed;
 
@@ -20,6 +21,7 @@ use crate::output::Output;
 use crate::spinning::SpinDetector;
 use crate::tensor_core::memory::TensorMemory;
 use crate::texture::table::{Handle, Object};
+pub(crate) use local::LocalMemory;
 use ptx::module::{FuncId, Module};
 use ptx::types::ScalarType;
 use std::collections::HashMap;
@@ -157,8 +159,8 @@ pub(crate) struct Threads {
     pub(crate) cluster_phase: Mask,
     /// Where each lane goes that has come to [`event::SCATTER`], or to a call through an address.
     pub(crate) targets: Vec<[u64; LANES]>,
-    /// Local memory: thread-major.
-    pub(crate) local: Vec<u8>,
+    /// Their local memory.
+    pub(crate) local: LocalMemory,
     /// What the device runtime last refused them, by warp of the pack and lane.
     pub(crate) last_errors: HashMap<(usize, usize), u32>,
     /// What they have seen of memory that others change.

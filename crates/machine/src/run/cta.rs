@@ -3,7 +3,7 @@
 use super::barrier::Barriers;
 use super::pack::{Pack, Position};
 use crate::asynchrony::fragments::Fragments;
-use crate::exec::{Grid, LaneTrap, Threads};
+use crate::exec::{Grid, LaneTrap, LocalMemory, Threads};
 use crate::lanes::{EMPTY, LANES};
 use crate::matrix::workspace::Workspace;
 use crate::observe::Happening;
@@ -88,7 +88,7 @@ impl Threads {
             at_cluster_barrier: EMPTY,
             cluster_phase: EMPTY,
             targets: vec![[0; LANES]; grid.image.warps],
-            local: vec![0; grid.local as usize * LANES * grid.image.warps],
+            local: LocalMemory::new(grid.image.warps, grid.local as usize),
             last_errors: HashMap::new(),
             spinning: SpinDetector::default(),
             matrices: Workspace::default(),
@@ -112,7 +112,7 @@ impl Threads {
             threads -= here;
         }
         (self.at_cluster_barrier, self.cluster_phase) = (EMPTY, EMPTY);
-        self.local.fill(0);
+        self.local.clear();
         self.last_errors.clear();
         self.fragments.clear();
         (self.spinning, self.clock) = (SpinDetector::default(), Clock::default());
