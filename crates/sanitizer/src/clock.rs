@@ -556,44 +556,48 @@ const SOME: usize = 16;
 
 /// Joins a clock that others may have into one that others may have.
 pub(crate) fn join(clock: &mut Arc<Clock>, other: &Arc<Clock>) {
+    if learn_unless_less(clock, other) {
+        *clock = Arc::clone(other);
+    }
+}
+
+/// The same unless the other one knows all that the first one does, which then can be that.
+fn learn_unless_less(clock: &mut Arc<Clock>, other: &Arc<Clock>) -> bool {
     if Arc::ptr_eq(clock, other) {
-        return;
+        return true;
     }
     let beyond = |clock: &Clock| clock.line.beyond.unwrap_or_default();
     // Whoever has acquired knows what was released there before: then both have one clock.
     if let Some(covers) = other.covers_in_line(clock) {
-        let before = std::mem::replace(clock, Arc::clone(other));
-        if !covers {
-            Arc::make_mut(clock).join_cta(&before, beyond(&before));
+        if covers {
+            return true;
         }
+        let before = std::mem::replace(clock, Arc::clone(other));
+        Arc::make_mut(clock).join_cta(&before, beyond(&before));
     } else if let Some(covers) = clock.covers_in_line(other) {
         if !covers {
             Arc::make_mut(clock).join_cta(other, beyond(other));
         }
     } else if other.covers(clock) {
-        *clock = Arc::clone(other);
+        return true;
     } else if !clock.covers(other) {
         Arc::make_mut(clock).join(other);
     }
+    false
 }
 
 /// The same of what a location carries, whose clocks are a line, and of what is released to it. If the result knows no more than
 /// that did, it is that.
 pub(crate) fn join_in_line(clock: &mut Arc<Clock>, other: &mut Arc<Clock>, line: &mut Option<Arc<Line>>) {
     let before = clock.line;
-    join(clock, other);
-    if !Arc::ptr_eq(clock, other) {
-        // Nobody else has it yet, or who releases has told nothing new.
-        if let Some(clock) = Arc::get_mut(clock) {
-            clock.line = Line::follow(line, before);
-        }
-        return;
+    let known = learn_unless_less(clock, other);
+    // Nobody else has it yet, or who releases has told nothing new.
+    if let Some(latest) = Arc::get_mut(if known { &mut *other } else { &mut *clock }) {
+        latest.line = Line::follow(line, before);
     }
-    *clock = Arc::default();
-    if let Some(other) = Arc::get_mut(other) {
-        other.line = Line::follow(line, before);
+    if known {
+        *clock = Arc::clone(other);
     }
-    *clock = Arc::clone(other);
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@
 //! | `state` | threads, CTAs, launches |
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
 //! | `detector`, `weak`, `scattered`, `listed`, `strong`, `counters` | accesses of warps; those without an order, reads that can wait, the usual ones with one |
+//! | `synchronise` | strong accesses one by one, and what they synchronise with |
 //! | `order`, `begun` | fences, barriers, mbarriers; fences and relaxed reads that make patterns only with what follows |
 //! | `copies`, `products`, `told` | asynchronous copies; registers of `wgmma`; accesses that no instruction names by an address for each lane |
 //! | `locks`, `tickets`, `guarded`, `predict`, `candidates` | locks and critical sections; accesses of who holds some; what follows for other orders |
@@ -85,6 +86,7 @@ mod spread;
 mod state;
 mod strong;
 mod suppress;
+mod synchronise;
 mod talking;
 mod tickets;
 mod together;
