@@ -4,7 +4,7 @@ use crate::detector::lanes_of;
 use crate::shadow::GRANULE;
 use machine::lanes::simd::{Simd, Work, on_host};
 use machine::lanes::{LANES, Plane};
-use machine::observe::{PackAccess, PackAddresses};
+use machine::observe::PackAddresses;
 use std::ops::Range;
 
 /// Lanes of half a warp.
@@ -265,38 +265,6 @@ pub(crate) fn wide_steps(lanes: &[u64; LANES], mask: u32, told: Option<i64>) -> 
         })
     });
     told.or_else(|| found_wide(lanes))
-}
-
-/// The step between the lanes of all whole warps of a pack, if it is the same, as where the program's text tells it.
-struct Common<'a> {
-    planes: &'a [Plane<u64>],
-    masks: &'a [u32],
-}
-
-impl Work for Common<'_> {
-    type Output = Option<i64>;
-
-    #[inline(always)]
-    fn run<S: Simd>(self) -> Option<i64> {
-        let whole = self.planes.iter().zip(self.masks).filter(|(_, mask)| **mask == !0);
-        let mut steps = whole.map(|(plane, _)| found_wide(&plane.0));
-        let first = steps.next()??;
-        steps.all(|step| step == Some(first)).then_some(first as i64)
-    }
-}
-
-/// An access of which it may be known by one look at all warps that lanes of whole ones access one element of so many bytes after
-/// the other, or the same.
-#[inline(always)]
-pub(crate) fn with_step<'a>(access: &PackAccess<'a>, masks: &[u32], bytes: u64) -> PackAccess<'a> {
-    let step = match access.addresses {
-        PackAddresses::Wide(planes @ [first, _, ..], _) if access.step.is_none() => {
-            let step = first.0[1].wrapping_sub(first.0[0]);
-            if step == 0 || step == bytes { on_host(Common { planes, masks }) } else { None }
-        }
-        _ => access.step,
-    };
-    PackAccess { step, ..*access }
 }
 
 /// The step between all lanes of each half. What is expected of lanes side by side is an array of its own, since that becomes a vector.

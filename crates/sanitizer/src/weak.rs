@@ -6,7 +6,6 @@ use crate::check::Checker;
 use crate::clock::Clock;
 use crate::detector::{Detector, Target, Who, begin_of_own, target_of};
 use crate::global::{Global, PAGE};
-use crate::places::with_step;
 use crate::race::Conflict;
 use crate::row::ROW;
 use crate::runs::{
@@ -75,7 +74,6 @@ impl Detector {
     ) {
         let bytes = u64::from(access.bytes);
         let loads = kind == Access::Load;
-        let access = &with_step(access, masks, bytes);
         let (mut found, mut elsewhere) = (Vec::new(), Vec::new());
         let Self { blocks, global, extras, sites, launches, time, locks, .. } = self;
         let block = blocks.of_number(who.home.cta, launches);
