@@ -11,7 +11,7 @@
 //!
 //! | file | what it alone knows |
 //! | --- | --- |
-//! | `clock`, `knowledge` | what a thread knows of others, folded along the launch hierarchy |
+//! | `clock`, `spare`, `knowledge` | what a thread knows of others, folded along the launch hierarchy; memory of clocks that are over |
 //! | `release` | what a location carries for those who acquire, by scope |
 //! | `observed` | which strong writes were observed, for later accesses of their location |
 //! | `polls`, `looks` | strong reads that say nothing new; those that nobody need be told of |
@@ -82,6 +82,7 @@ mod shadow;
 mod shards;
 mod shared_out;
 mod site;
+mod spare;
 mod spread;
 mod state;
 mod strong;
