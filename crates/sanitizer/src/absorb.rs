@@ -5,7 +5,7 @@ use crate::accessor::Accessor;
 use crate::check::Checker;
 use crate::clock::{Clock, Time};
 use crate::detector::Detector;
-use crate::global::{Global, PAGE, ROWS, bits};
+use crate::global::{PAGE, ROWS, bits};
 use crate::observed::Observed;
 use crate::race::STRONG;
 use crate::release::{Home, Released};
@@ -16,7 +16,7 @@ use crate::shards::{Shard, outside};
 use crate::shared_out::on_threads;
 use crate::state::home_of;
 use machine::fault::Access;
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 impl Detector {
@@ -32,22 +32,21 @@ impl Detector {
         }
         let base = Arc::clone(&self.launches[launch].knowledge.generic);
         let mut replay = Replay { base, own: (u32::MAX, Arc::default()), time: self.time, before: None };
-        let (mut lists, mut numbers) = (Vec::new(), FxHashSet::default());
+        let mut lists = Vec::new();
         for part in &mut parts {
             part.global.before = None;
             if !self.global.can_keep(&part.global.listed) {
                 part.unlist_everything();
             }
             lists.push(std::mem::take(&mut part.global.listed));
-            numbers.extend(part.global.numbers().filter(|number| part.global.rows_of(*number).is_some()));
         }
-        for &number in &numbers {
+        let of_parts = by_page(&parts);
+        for &number in of_parts.keys() {
             self.unlist(number * PAGE, PAGE);
             self.global.page(number);
         }
-        let globals: Vec<&Global> = parts.iter().map(|part| &*part.global).collect();
-        let mut pages = self.global.rows_of_all(&numbers);
-        let left = on_threads(parts.len(), &mut pages, |pages| take_rows(pages, &globals));
+        let mut pages = self.global.rows_to_change(of_parts);
+        let left = on_threads(parts.len(), &mut pages, take_rows);
         for (part, address, row) in left.into_iter().flatten() {
             replay.row(self, &mut parts[part].extras, address, row);
         }
@@ -144,13 +143,25 @@ fn take_row(own: &mut Row, row: &Row) -> bool {
 /// A row of a part that is not simple: the part, the address, the row.
 type Left = (usize, u64, Row);
 
+/// What a part says of a page: which part, the rows, and by bit those that may have been accessed.
+pub(crate) type OfPart<'a> = (usize, &'a [Row; ROWS], u64);
+
+/// What parts say of pages, by the numbers of those that have rows of their own.
+pub(crate) fn by_page(parts: &[Detector]) -> FxHashMap<u64, Vec<OfPart<'_>>> {
+    let mut pages: FxHashMap<u64, Vec<OfPart<'_>>> = FxHashMap::default();
+    for (at, part) in parts.iter().enumerate() {
+        for (number, (rows, accessed)) in part.global.all_rows() {
+            pages.entry(number).or_default().push((at, rows, accessed));
+        }
+    }
+    pages
+}
+
 /// Makes the rows of pages what parts say. What is left to be looked at.
-fn take_rows(pages: &mut [(u64, &mut [Row; ROWS])], parts: &[&Global]) -> Vec<Left> {
+fn take_rows(pages: &mut [(u64, Vec<OfPart<'_>>, &mut [Row; ROWS])]) -> Vec<Left> {
     let mut left = Vec::new();
-    for (number, own) in pages {
-        for (part, (rows, accessed)) in
-            (0..).zip(parts).filter_map(|(part, global)| Some((part, global.rows_of(*number)?)))
-        {
+    for (number, parts, own) in pages {
+        for &(part, rows, accessed) in &*parts {
             for at in bits(accessed).filter(|&at| !rows[at].is_untouched()) {
                 if !take_row(&mut own[at], &rows[at]) {
                     left.push((part, *number * PAGE + at as u64 * ROW, rows[at]));

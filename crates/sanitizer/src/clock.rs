@@ -9,9 +9,12 @@
 //! Asynchronous copies are performed by *agents*, threads of their own that nobody shares a program order with. An agent
 //! has the number of a warp beyond those of a CTA, and is known lane by lane as others are; no barrier includes it.
 
+use crate::spare::{List, Spared};
+use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::LocalKey;
 
 /// A point of the one count of time. Time 0 is before everything.
 pub(crate) type Time = u32;
@@ -23,42 +26,32 @@ pub(crate) const AGENTS: u16 = 32;
 const LANES: usize = 32;
 
 /// See the module.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clock {
     /// Up to when everything by everyone is known.
     everyone: Time,
     /// Whole launches: first and last CTA, and up to when all their threads and agents are known.
     launches: Vec<(u32, u32, Time)>,
     /// By CTA, ascending: up to when all its threads are known; agents are no threads of it.
-    ctas: Vec<(u32, Time)>,
+    ctas: List<(u32, Time)>,
     /// By CTA and warp or agent, ascending: what more is known of them.
-    warps: Vec<(Key, OfWarp)>,
+    warps: List<(Key, OfWarp)>,
     /// Which of the clocks that a location has carried it goes on from, as long as that is told shortly.
     line: Standing,
 }
 
-impl Clone for Clock {
-    /// Mostly the copy learns of one more CTA or warp, for which there is room.
-    fn clone(&self) -> Self {
-        let Self { everyone, launches, ctas, warps, line } = self;
-        Self {
-            everyone: *everyone,
-            launches: launches.clone(),
-            ctas: with_room(ctas),
-            warps: with_room(warps),
-            line: *line,
-        }
+impl Spared for (u32, Time) {
+    fn waiting() -> &'static LocalKey<RefCell<Vec<Vec<Self>>>> {
+        thread_local!(static WAITING: RefCell<Vec<Vec<(u32, Time)>>> = const { RefCell::new(Vec::new()) });
+        &WAITING
     }
 }
 
-/// A copy of a list that has room for some more.
-fn with_room<T: Clone>(list: &[T]) -> Vec<T> {
-    if list.is_empty() {
-        return Vec::new();
+impl Spared for (Key, OfWarp) {
+    fn waiting() -> &'static LocalKey<RefCell<Vec<Vec<Self>>>> {
+        thread_local!(static WAITING: RefCell<Vec<Vec<(Key, OfWarp)>>> = const { RefCell::new(Vec::new()) });
+        &WAITING
     }
-    let mut copy = Vec::with_capacity(list.len() + 2);
-    copy.extend_from_slice(list);
-    copy
 }
 
 /// The number of a [line](Line), which clock of it, and the CTA of which more is known than that clock knows, if there is one. The
@@ -287,10 +280,13 @@ fn find<K: Ord + Copy, V>(list: &[(K, V)], key: K) -> Option<&V> {
 
 /// Joins one ascending list into another. Returns whether there are new keys.
 fn merge<K: Ord + Copy, V: Clone>(
-    list: &mut Vec<(K, V)>,
+    list: &mut List<(K, V)>,
     other: &[(K, V)],
     mut join: impl FnMut(&mut V, &V),
-) -> bool {
+) -> bool
+where
+    (K, V): Spared,
+{
     let (mut at, mut new) = (0, 0);
     for (key, value) in other {
         while list.get(at).is_some_and(|(k, _)| k < key) {
@@ -304,8 +300,8 @@ fn merge<K: Ord + Copy, V: Clone>(
     if new == 0 {
         return false;
     }
-    let mut all = Vec::with_capacity(list.len() + new);
-    let mut mine = std::mem::take(list).into_iter().peekable();
+    let mut all = List::with_room(list.len() + new);
+    let mut mine = list.drain(..).peekable();
     for (key, value) in other {
         while let Some(before) = mine.next_if(|(k, _)| k < key) {
             all.push(before);
@@ -528,7 +524,7 @@ impl Clock {
         of_ctas
             && match self.warps.len() == other.warps.len() {
                 true => {
-                    let mut both = self.warps.iter().zip(&other.warps);
+                    let mut both = self.warps.iter().zip(other.warps.iter());
                     both.all(|(mine, theirs)| mine.0 == theirs.0 && mine.1.covers(&theirs.1))
                 }
                 false => other.warps.iter().all(knows_warp),
@@ -556,44 +552,48 @@ const SOME: usize = 16;
 
 /// Joins a clock that others may have into one that others may have.
 pub(crate) fn join(clock: &mut Arc<Clock>, other: &Arc<Clock>) {
+    if learn_unless_less(clock, other) {
+        *clock = Arc::clone(other);
+    }
+}
+
+/// The same unless the other one knows all that the first one does, which then can be that.
+fn learn_unless_less(clock: &mut Arc<Clock>, other: &Arc<Clock>) -> bool {
     if Arc::ptr_eq(clock, other) {
-        return;
+        return true;
     }
     let beyond = |clock: &Clock| clock.line.beyond.unwrap_or_default();
     // Whoever has acquired knows what was released there before: then both have one clock.
     if let Some(covers) = other.covers_in_line(clock) {
-        let before = std::mem::replace(clock, Arc::clone(other));
-        if !covers {
-            Arc::make_mut(clock).join_cta(&before, beyond(&before));
+        if covers {
+            return true;
         }
+        let before = std::mem::replace(clock, Arc::clone(other));
+        Arc::make_mut(clock).join_cta(&before, beyond(&before));
     } else if let Some(covers) = clock.covers_in_line(other) {
         if !covers {
             Arc::make_mut(clock).join_cta(other, beyond(other));
         }
     } else if other.covers(clock) {
-        *clock = Arc::clone(other);
+        return true;
     } else if !clock.covers(other) {
         Arc::make_mut(clock).join(other);
     }
+    false
 }
 
 /// The same of what a location carries, whose clocks are a line, and of what is released to it. If the result knows no more than
 /// that did, it is that.
 pub(crate) fn join_in_line(clock: &mut Arc<Clock>, other: &mut Arc<Clock>, line: &mut Option<Arc<Line>>) {
     let before = clock.line;
-    join(clock, other);
-    if !Arc::ptr_eq(clock, other) {
-        // Nobody else has it yet, or who releases has told nothing new.
-        if let Some(clock) = Arc::get_mut(clock) {
-            clock.line = Line::follow(line, before);
-        }
-        return;
+    let known = learn_unless_less(clock, other);
+    // Nobody else has it yet, or who releases has told nothing new.
+    if let Some(latest) = Arc::get_mut(if known { &mut *other } else { &mut *clock }) {
+        latest.line = Line::follow(line, before);
     }
-    *clock = Arc::default();
-    if let Some(other) = Arc::get_mut(other) {
-        other.line = Line::follow(line, before);
+    if known {
+        *clock = Arc::clone(other);
     }
-    *clock = Arc::clone(other);
 }
 
 #[cfg(test)]

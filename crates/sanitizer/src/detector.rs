@@ -2,7 +2,6 @@
 
 use crate::accessor::Accessor;
 use crate::apart::Manner;
-use crate::begun::Seen;
 use crate::candidates::Candidates;
 use crate::check::Checker;
 use crate::clock::{Clock, Time};
@@ -10,21 +9,19 @@ use crate::diagnose;
 use crate::global::{Global, PAGE};
 use crate::knowledge::Knowledge;
 use crate::locks::Locks;
-use crate::observed::Observed;
 use crate::products::Step as ProductStep;
 use crate::race::Conflict;
 use crate::release::{Home, Released};
 use crate::report::{Checks, Misuse, Reports};
 use crate::reused::Reused;
 use crate::runs::Run;
-use crate::shadow::{Cell, Entry, Extras, GRANULE, Location};
+use crate::shadow::{Cell, Entry, Extras, GRANULE};
 use crate::site::{Action, DRIVER_READ, Site, SiteId, Sites};
-use crate::state::{Block, Blocks, Failure, Launch, Reason, Swap, Warp, with_own};
+use crate::state::{Block, Blocks, Group, Launch, Places, Swap, Warp};
 use crate::trail::{Record, Step, Trails};
 use machine::fault::Access;
 use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, TENSOR_MEMORY, WINDOW_SIZE};
 use machine::observe::{Event, Issue, Lanes};
-use memory_model::event::Scope;
 use ptx::module::{Checked, Module};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -125,6 +122,11 @@ impl Detector {
         &mut block.warps[usize::from(who.warp)]
     }
 
+    /// The same for what has nothing to do with what its lanes know.
+    pub(crate) fn warp_beside(&mut self, who: Who) -> &mut Warp {
+        &mut self.block(who.launch, who.block).warps[usize::from(who.warp)]
+    }
+
     /// Some time passes: what was released is told apart from what comes.
     pub(crate) fn tick(&mut self) {
         self.time = self.time.saturating_add(1);
@@ -207,11 +209,13 @@ impl Detector {
             (Action::Access(kind), Some(access)) if !what.is_strong() => {
                 if !matches!(access.space, SpaceKind::Local | SpaceKind::Param)
                     && !self.in_interval((who, what.anchor), access, masks, kind)
+                    && !self.weak_alone((who, what), access, masks, kind)
                 {
                     self.weak_closely(who, what, access, (masks, kind));
                 }
             }
-            (Action::Access(Access::Load), Some(access)) if self.polls_alone((who, what), access, masks) => {}
+            (Action::Access(_) | Action::CompareAndSwap, Some(access))
+                if self.strong_alone((who, what), access, masks) => {}
             _ => issue.each_warp(|event| {
                 let mask = masks[(event.warp - issue.first_warp) as usize];
                 if mask != 0 {
@@ -254,14 +258,10 @@ impl Detector {
         match site.action {
             Action::Access(kind) => self.strong_lanes(who, site, access, (event.mask, kind)),
             Action::CompareAndSwap => {
-                let space = access.space;
-                let window = |address: u64| match space {
-                    SpaceKind::Shared | SpaceKind::Cluster => address.wrapping_add(SHARED_WINDOW),
-                    _ => address,
-                };
-                let addresses = Box::new(access.addresses.map(window));
-                let swap = Swap { site: who.site, addresses, mask: event.mask, bytes: access.bytes };
-                self.warp(who).swap = Some(swap);
+                let addresses = access.addresses.map(|address| in_window(access.space, address));
+                let places = Places::Each(Box::new(addresses));
+                let swap = Swap { site: who.site, places, mask: event.mask, bytes: access.bytes };
+                self.warp_beside(who).swap = Some(swap);
             }
             Action::Rows { access: kind, lanes } => {
                 let (space, bytes) = (access.space, u64::from(access.bytes));
@@ -273,7 +273,7 @@ impl Detector {
             // What they access is told by itself.
             Action::Told(_) | Action::Texture | Action::Product | Action::Tensor(_) => {}
             Action::AsyncAccess(kind) => self.async_access(who, site, access, event.mask, kind),
-            Action::Copy => self.warp(who).source = access.addresses.to_vec(),
+            Action::Copy => self.warp_beside(who).source = access.addresses.to_vec(),
             _ => self.instruction(who, event.mask),
         }
     }
@@ -292,12 +292,18 @@ impl Detector {
 
     /// What lanes know, by group.
     pub(crate) fn clocks(&mut self, who: Who, mask: u32) -> impl Iterator<Item = (u32, Arc<Clock>)> + use<> {
-        let groups = &self.warp(who).groups;
-        let inside = groups.iter().filter(|group| group.mask & mask != 0);
-        let mut all = inside.map(|group| (group.mask & mask, Arc::clone(&group.knowledge.generic)));
+        let block = self.block(who.launch, who.block);
+        let of = |group: &Group, mask| (mask, Arc::clone(&group.knowledge.generic));
         // Mostly there is one, for which no list is made.
-        let first = all.next();
-        let others: Vec<_> = all.collect();
+        let (first, others) = match block.alike {
+            true => (Some(of(&block.warps[0].groups[0], mask)), Vec::new()),
+            false => {
+                let groups = &block.warps[usize::from(who.warp)].groups;
+                let inside = groups.iter().filter(|group| group.mask & mask != 0);
+                let mut all = inside.map(|group| of(group, group.mask & mask));
+                (all.next(), all.collect())
+            }
+        };
         first.into_iter().chain(others)
     }
 
@@ -398,10 +404,10 @@ impl Detector {
     /// A compare-and-swap has been decided.
     pub(crate) fn swapped(&mut self, launch: usize, lanes: &machine::observe::Lanes) {
         let mut who = self.who(launch, lanes.block, lanes.warp, lanes.place);
-        let Some(swap) = self.warp(who).swap.take() else { return };
+        let Some(swap) = self.warp_beside(who).swap.take() else { return };
         who.site = swap.site;
-        for lane in lanes_of(swap.mask) {
-            let target = self.generic_target(who, swap.addresses[lane as usize]);
+        for (lane, address) in swap.lanes() {
+            let target = self.generic_target(who, address);
             let swapped = lanes.mask >> lane & 1 != 0;
             if self.locks.is_some() {
                 self.swapped_by_locks(who, (target, swap.bytes.into()), lane, swapped);
@@ -410,105 +416,6 @@ impl Detector {
             let kind = if swapped { Access::Atomic } else { Access::Load };
             self.strong(who, 1 << lane, (target, swap.bytes.into()), kind);
         }
-    }
-
-    /// A strong access to one location, and what it synchronises with.
-    pub(crate) fn strong(&mut self, who: Who, lanes: u32, (target, bytes): (Target, u64), kind: Access) {
-        if target == Target::Private {
-            return;
-        }
-        let site = *self.sites.get(who.site);
-        self.launches[who.launch].talks |= site.scope >= Scope::Gpu;
-        // What orders is an element: vectors are as many operations.
-        let count = (bytes / u64::from(site.element)).max(1);
-        let elements = (0..count).map(|element| target.plus(element * u64::from(site.element)));
-        let waits = kind == Access::Load && count == 1;
-        if waits && self.polls(who, lanes, &site, target) {
-            return;
-        }
-        // An acquire comes after what it acquires.
-        if kind != Access::Store && site.acquires && site.seen {
-            elements.clone().for_each(|target| self.acquire_from(who, lanes, &site, target));
-        }
-        // Two stores of one thread are told apart by time, so that it is known which of them is observed. Of atomics there are
-        // too many for that.
-        let entry = Entry::of_lanes(self.time, who.home.cta, who.warp, lanes, who.site);
-        let again = |extras: &mut Extras, cell: &mut Cell| extras.has_written(cell, &entry);
-        if kind == Access::Store && self.with_cell(target, again) == Some(true) {
-            self.tick();
-        }
-        let time = self.time;
-        for (mask, clock) in self.clocks(who, lanes) {
-            let entry = Entry::of_lanes(time, who.home.cta, who.warp, mask, who.site);
-            let by = Accessor::new(who.home, (who.warp, mask), &clock, entry, (&site, kind));
-            self.touch(who, &by, (target, bytes));
-        }
-        for target in elements {
-            let location = self.location(target);
-            let morally_strong = location.as_ref().is_some_and(|location| location.reaches(who.home, &site));
-            if kind != Access::Store
-                && let Some(location) = &location
-            {
-                if morally_strong {
-                    let reader = (who.home.cta, who.warp, lanes);
-                    let (write, atomic) = ((location.thread, location.time), kind == Access::Atomic);
-                    self.observe(target, site.element, Observed { write, reader, time, atomic });
-                }
-                if site.seen {
-                    self.read_from(who, lanes, &site, target, location, morally_strong);
-                }
-            }
-            if kind != Access::Load {
-                for lane in lanes_of(lanes) {
-                    let continues = kind == Access::Atomic && morally_strong;
-                    self.release_to(who, (lane, time), &site, target, location.as_ref(), continues);
-                }
-            }
-        }
-        if waits {
-            self.note_poll(who, lanes, &site, target);
-        }
-        self.step(who, lanes, Step::Access { key: target.key(), access: kind }, time);
-    }
-
-    /// An observation of all the bytes of a location. What the writer writes next is later, so that it is told apart.
-    fn observe(&mut self, target: Target, bytes: u32, observed: Observed) {
-        let first = target.key() % GRANULE;
-        let last = first + u64::from(bytes);
-        let mut new = false;
-        for start in (0..last).step_by(GRANULE as usize) {
-            let from = start.max(first);
-            let range = (from % GRANULE, last.min(start + GRANULE) - from);
-            let at = target.plus(from - first);
-            new |= self.with_cell(at, |extras, cell| extras.observe(cell, range, observed)) == Some(true);
-        }
-        if new {
-            self.tick();
-        }
-    }
-
-    /// Lanes learn what was released to the write that they are about to read from, with an acquire.
-    fn acquire_from(&mut self, who: Who, lanes: u32, site: &Site, target: Target) {
-        let (home, key) = (who.home, target.key());
-        let Some(location) = self.location(target).filter(|location| location.reaches(home, site)) else {
-            return;
-        };
-        let known = |seen: &Seen| {
-            seen.address == key && seen.acquired && Arc::ptr_eq(&seen.released, &location.released)
-        };
-        let warp = self.warp(who);
-        if location.released.is_empty() || warp.have_seen(lanes, known) {
-            return;
-        }
-        let own = (home.cta, who.warp, lanes.trailing_zeros());
-        if !(lanes.is_power_of_two() && location.released.is_known_to(own)) {
-            warp.update(lanes, |group| location.released.acquire(home, site.scope, &mut group.knowledge));
-        }
-        // What this very read has acquired before is known, and so is what the location carries still.
-        let again = |seen: &Seen| {
-            seen.acquired && seen.site == who.site || location.released.continues(&seen.released)
-        };
-        warp.acquire_seen(lanes, (home, site.scope), |seen| seen.address == key && !again(seen));
     }
 
     /// Lanes do something to synchronise, which is recorded if that is asked for.
@@ -535,89 +442,11 @@ impl Detector {
         (earlier, later)
     }
 
-    /// A strong read takes its value from a strong write.
-    fn read_from(
+    pub(crate) fn with_cell<T>(
         &mut self,
-        who: Who,
-        lanes: u32,
-        site: &Site,
         target: Target,
-        location: &Location,
-        morally_strong: bool,
-    ) {
-        let key = target.key();
-        let (home, scope, read, acquires) = (who.home, site.scope, who.site, site.acquires);
-        let warp = self.warp(who);
-        let inside = location.thread.0 == home.cta;
-        let foreign = !inside || location.thread.1 != who.warp;
-        if !morally_strong || location.released.is_empty() {
-            if foreign {
-                let why = if morally_strong { Reason::NoRelease } else { Reason::Scope };
-                warp.fails(read, Failure { why, inside });
-            }
-            return;
-        }
-        // A thread that spins reads the same again and again.
-        let known = |seen: &Seen| {
-            seen.address == key
-                && (seen.acquired || !acquires)
-                && Arc::ptr_eq(&seen.released, &location.released)
-        };
-        if warp.have_seen(lanes, known) {
-            return;
-        }
-        match acquires && scope >= Scope::Gpu {
-            true => warp.sees_through(lanes, key),
-            false => {
-                // What an acquire learns it knows by now.
-                let released = Arc::clone(&location.released);
-                let seen = Seen { address: key, released, site: read, acquired: acquires, fenced: false };
-                warp.see(lanes, home, &seen);
-            }
-        }
-        if acquires && foreign {
-            match location.released.reaches(home, scope) {
-                true => warp.succeeds(),
-                false => warp.fails(read, Failure { why: Reason::Scope, inside }),
-            }
-        }
-    }
-
-    /// A strong write carries what its thread has released.
-    fn release_to(
-        &mut self,
-        who: Who,
-        (lane, written): (u32, Time),
-        site: &Site,
-        target: Target,
-        before: Option<&Location>,
-        continues: bool,
-    ) {
-        let (time, home) = (self.time, who.home);
-        let thread = (home.cta, who.warp, lane);
-        let warp = self.warp(who);
-        let releases = site.releases;
-        let kept = before.filter(|before| continues || before.thread == thread);
-        let mut released = kept.map_or_else(Released::nothing, |before| Arc::clone(&before.released));
-        if releases {
-            let knowledge = with_own(&warp.group(lane).knowledge, home.cta, who.warp, 1 << lane, time);
-            Arc::make_mut(&mut released).release(home, site.scope, knowledge);
-        }
-        for (lanes, scope, knowledge, time) in warp.fenced(1 << lane) {
-            let knowledge = with_own(knowledge, home.cta, who.warp, lanes, time);
-            Arc::make_mut(&mut released).release(home, scope, knowledge);
-        }
-        if releases || warp.has_fenced(1 << lane) {
-            Arc::make_mut(&mut released).released_by(thread);
-        }
-        if releases {
-            self.tick();
-        }
-        let (scope, bytes) = (site.scope, site.element);
-        self.set_location(target, Location { writer: home, scope, bytes, thread, time: written, released });
-    }
-
-    fn with_cell<T>(&mut self, target: Target, act: impl FnOnce(&mut Extras, &mut Cell) -> T) -> Option<T> {
+        act: impl FnOnce(&mut Extras, &mut Cell) -> T,
+    ) -> Option<T> {
         self.close_interval_of(target);
         let Self { blocks, global, extras, sites, launches, .. } = self;
         let (row, at) = match target {
@@ -632,16 +461,6 @@ impl Detector {
             }
         };
         Some(extras.with_cell(row, at, act))
-    }
-
-    fn location(&mut self, target: Target) -> Option<Location> {
-        let byte = target.key() % GRANULE;
-        self.with_cell(target, |extras, cell| extras.location(cell, byte)).flatten()
-    }
-
-    fn set_location(&mut self, target: Target, location: Location) {
-        let byte = target.key() % GRANULE;
-        self.with_cell(target, |extras, cell| extras.set_location(cell, byte, location));
     }
 
     /// The number of a module, which is added if it is not known yet.
@@ -717,7 +536,7 @@ impl Target {
         }
     }
 
-    fn plus(self, bytes: u64) -> Self {
+    pub(crate) fn plus(self, bytes: u64) -> Self {
         match self {
             Self::Global(address) => Self::Global(address + bytes),
             Self::Shared(cta, place) => Self::Shared(cta, place + bytes),
@@ -743,6 +562,14 @@ impl Target {
             Self::Shared(cta, place) => 1 << 63 | u64::from(cta) << RANK_SHIFT | place,
             Self::Private => 0,
         }
+    }
+}
+
+/// The generic address of one in a space.
+pub(crate) fn in_window(space: SpaceKind, address: u64) -> u64 {
+    match space {
+        SpaceKind::Shared | SpaceKind::Cluster => address.wrapping_add(SHARED_WINDOW),
+        _ => address,
     }
 }
 

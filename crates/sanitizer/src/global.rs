@@ -7,7 +7,7 @@ use crate::listed::{Kept, Listed};
 use crate::reused::Reused;
 use crate::row::{ROW, Row};
 use crate::shadow::{Cell, Extras, GRANULE};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// Bytes of guest memory that a page shadows.
@@ -210,16 +210,30 @@ impl Global {
         }
     }
 
-    /// The rows of all pages with these numbers that have some of their own.
-    pub(crate) fn rows_of_all(&mut self, numbers: &FxHashSet<u64>) -> Vec<(u64, &mut [Row; ROWS])> {
-        let mut by_place = vec![None; self.pages.all.len()];
-        for number in numbers {
-            if let Some(&place) = self.pages.places.get(number) {
-                by_place[place] = Some(*number);
+    /// The same of all pages, with their numbers.
+    pub(crate) fn all_rows(&self) -> impl Iterator<Item = (u64, (&[Row; ROWS], u64))> {
+        let rows = |(&number, &place): (&u64, &usize)| match &self.pages.all[place] {
+            Page::Rows(rows, accessed) => Some((number, (&**rows, *accessed))),
+            Page::Whole(_) | Page::Listed(_) => None,
+        };
+        self.pages.places.iter().filter_map(rows)
+    }
+
+    /// The rows of all pages with these numbers that have some of their own, with what the numbers have.
+    pub(crate) fn rows_to_change<T>(
+        &mut self,
+        numbers: impl IntoIterator<Item = (u64, T)>,
+    ) -> Vec<(u64, T, &mut [Row; ROWS])> {
+        let mut by_place: Vec<Option<(u64, T)>> = self.pages.all.iter().map(|_| None).collect();
+        for (number, of_number) in numbers {
+            if let Some(&place) = self.pages.places.get(&number) {
+                by_place[place] = Some((number, of_number));
             }
         }
-        let rows = |(page, number): (_, Option<u64>)| match page {
-            &mut Page::Rows(ref mut rows, _) => Some((number?, &mut **rows)),
+        let rows = |(page, number): (_, Option<(u64, T)>)| match page {
+            &mut Page::Rows(ref mut rows, _) => {
+                number.map(|(number, of_number)| (number, of_number, &mut **rows))
+            }
             Page::Whole(_) | Page::Listed(_) => None,
         };
         self.pages.all.iter_mut().zip(by_place).filter_map(rows).collect()

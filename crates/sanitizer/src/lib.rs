@@ -11,7 +11,7 @@
 //!
 //! | file | what it alone knows |
 //! | --- | --- |
-//! | `clock`, `knowledge` | what a thread knows of others, folded along the launch hierarchy |
+//! | `clock`, `spare`, `knowledge` | what a thread knows of others, folded along the launch hierarchy; memory of clocks that are over |
 //! | `release` | what a location carries for those who acquire, by scope |
 //! | `observed` | which strong writes were observed, for later accesses of their location |
 //! | `polls`, `looks` | strong reads that say nothing new; those that nobody need be told of |
@@ -23,6 +23,7 @@
 //! | `state` | threads, CTAs, launches |
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
 //! | `detector`, `weak`, `scattered`, `listed`, `strong`, `counters` | accesses of warps; those without an order, reads that can wait, the usual ones with one |
+//! | `synchronise` | strong accesses one by one, and what they synchronise with |
 //! | `order`, `begun` | fences, barriers, mbarriers; fences and relaxed reads that make patterns only with what follows |
 //! | `copies`, `products`, `told` | asynchronous copies; registers of `wgmma`; accesses that no instruction names by an address for each lane |
 //! | `locks`, `tickets`, `guarded`, `predict`, `candidates` | locks and critical sections; accesses of who holds some; what follows for other orders |
@@ -81,10 +82,12 @@ mod shadow;
 mod shards;
 mod shared_out;
 mod site;
+mod spare;
 mod spread;
 mod state;
 mod strong;
 mod suppress;
+mod synchronise;
 mod talking;
 mod tickets;
 mod together;

@@ -482,10 +482,16 @@ impl Checker<'_> {
             let listed = if let Places::OfWarp = places { !0 } else { entry.lanes };
             // The lanes come first: an iterator that ends takes nothing from the other one.
             let listed = lanes_of(listed).zip(&mut all);
+            // Lanes side by side are mostly on one page.
+            let (mut page, mut is_listed) = (u64::MAX, false);
             for (lane, word) in listed.filter(|(lane, _)| entry.lanes >> lane & 1 != 0) {
                 let address = begin + u64::from(word) * GRANULE;
                 addresses[lane as usize] = address;
-                mask |= u32::from(pages.contains(&Global::page_of(address))) << lane;
+                if page != Global::page_of(address) {
+                    page = Global::page_of(address);
+                    is_listed = pages.contains(&page);
+                }
+                mask |= u32::from(is_listed) << lane;
             }
             let by = Accessor::new(home, (warp, mask), &clocks[clock], entry, (site, Access::Load));
             let left = self.scattered(global, (&addresses, bytes, mask), &by);

@@ -33,7 +33,7 @@ impl Detector {
             }
             Action::Commit(of) => {
                 let time = self.time;
-                self.warp(who).commit(of, time, mask);
+                self.warp_beside(who).commit(of, time, mask);
                 self.tick();
             }
             Action::Wait { of, but, reads } => self.wait_for_groups(who, mask, of, but, reads),
@@ -223,7 +223,6 @@ impl Detector {
         let (time, threads) = (self.time, self.launches[launch].threads);
         let block = self.block(launch, index);
         let mut arrivals = std::mem::take(block.barriers.entry(number).or_default());
-        let cta = block.home.cta;
         let mut masks = [0; WARPS];
         for arrival in &arrivals {
             masks[usize::from(arrival.warp)] |= arrival.mask;
@@ -231,10 +230,9 @@ impl Detector {
         let masks = &masks[..block.warps.len()];
         let everyone = masks.iter().enumerate().all(|(w, &mask)| mask == Block::lanes_of(threads, w as u16));
         let everyone = everyone && arrivals.iter().all(|arrival| arrival.waits);
-        match block.alike && everyone {
-            // What all know, one of them knows for all.
-            true => block.warps[0].groups[0].knowledge.learn_cta(cta, time),
-            false => block.meet(&arrivals, everyone, time),
+        match everyone {
+            true => block.meet_all(time),
+            false => block.meet(&arrivals),
         }
         let alike = block.alike;
         self.tick();
@@ -264,8 +262,8 @@ impl Detector {
             let block = blocks.of(home, launch);
             // What is behind it races with nothing before it: nobody will ask which barriers threads were at until then.
             let all: u32 = masks.iter().map(|mask| mask.count_ones()).sum();
-            if block.alike && launch.threads == all {
-                block.warps[0].groups[0].knowledge.learn_cta(home.cta, *time);
+            if launch.threads == all {
+                block.meet_all(*time);
                 if launch.has_intervals() {
                     block.interval.begin();
                 }

@@ -8,11 +8,9 @@ use crate::detector::{Detector, Target, Who};
 use crate::global::Global;
 use crate::race::STRONG;
 use crate::row::{ROW, Row, is_aligned};
-use crate::runs::{address_of, lane_alone};
 use crate::shadow::{Cell, Extra, GRANULE};
 use crate::site::{Site, SiteId};
 use crate::state::Failure;
-use machine::observe::PackAccess;
 
 /// A strong read that was made since its location was written last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,28 +108,14 @@ impl Detector {
         let (time, new) = (self.time, Poll::new(who, lanes, None));
         let known = self.extras_of(target, site.element, |extra| extra.poll(&new, time));
         if let Some(failure) = known.and_then(|known| known.failure) {
-            self.warp(who).fails(who.site, failure);
+            self.warp_beside(who).fails(who.site, failure);
         }
         known.is_some()
     }
 
-    /// The same of a pack of which one lane reads, as those that wait often do.
-    pub(crate) fn polls_alone(
-        &mut self,
-        (who, site): (Who, &Site),
-        access: &PackAccess<'_>,
-        masks: &[u32],
-    ) -> bool {
-        let Some((warp, lane)) = lane_alone(masks).filter(|_| access.bytes == site.element) else {
-            return false;
-        };
-        let target = self.target(who, access.space, address_of(&access.addresses, warp, lane));
-        self.polls(Who { warp: who.warp + warp as u16, ..who }, 1 << lane, site, target)
-    }
-
     /// Remembers a strong read of lanes.
     pub(crate) fn note_poll(&mut self, who: Who, lanes: u32, site: &Site, target: Target) {
-        let warp = self.warp(who);
+        let warp = self.warp_beside(who);
         let mut failures = [false, true].into_iter().filter_map(|inside| warp.failure(inside));
         let failure = failures.find(|(site, _)| *site == who.site).map(|(_, failure)| failure);
         let new = Poll::new(who, lanes, failure);

@@ -212,7 +212,7 @@ impl Checker<'_> {
         if wrote && list.iter().any(|entry| entry.is_again(&by.entry)) {
             extra.repeated = by.entry.time;
         }
-        if list.iter_mut().any(|entry| same(entry) && entry.merge(&by.entry)) {
+        if list.iter_mut().any(|entry| entry.time == by.entry.time && same(entry) && entry.merge(&by.entry)) {
             return;
         }
         list.push(by.entry);

@@ -215,15 +215,17 @@ impl Extras {
         let readers = *self.word_readers.get(row.number());
         self.word_readers.release(row.number());
         let split = self.cells.make();
-        let mut cells = *self.cells.get(split);
-        Row { split: 0, ..*row }.fill_cells(&mut cells);
-        for ((cell, latest), first) in cells.iter_mut().zip(readers.latest).zip(readers.first) {
+        let cells = self.cells_mut(split);
+        Row { split: 0, ..*row }.fill_cells(cells);
+        for (cell, latest) in cells.iter_mut().zip(readers.latest) {
             (cell.read, cell.shifts[1]) = (latest.entry(), WHOLE);
-            if first.time != 0 {
-                self.readers_of(&mut cell.extra).push(first.entry());
-            }
         }
-        *self.cells_mut(split) = cells;
+        // Few words have a first one that is not the latest.
+        for (place, first) in readers.first.iter().enumerate().filter(|(_, first)| first.time != 0) {
+            let mut extra = self.cells(split)[place].extra;
+            self.readers_of(&mut extra).push(first.entry());
+            self.cells_mut(split)[place].extra = extra;
+        }
         *row = Row { split, ..Row::default() };
     }
 }

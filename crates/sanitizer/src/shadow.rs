@@ -625,9 +625,20 @@ impl Extras {
     }
 
     /// The location that a byte of a cell is the first of.
-    pub(crate) fn location(&mut self, cell: &mut Cell, byte: u64) -> Option<Location> {
-        let number = self.split_bytes(cell).map_or(cell.extra, |parts| parts[byte as usize].extra);
-        self.get(number).location.clone()
+    pub(crate) fn location(&self, cell: &Cell, byte: u64) -> Option<Location> {
+        self.get(self.extra_of_byte(cell, byte)).location.clone()
+    }
+
+    /// The same, which then is no longer there.
+    pub(crate) fn take_location(&mut self, cell: &Cell, byte: u64) -> Option<Location> {
+        match self.extra_of_byte(cell, byte) {
+            number if number & ONLY_READS != 0 => None,
+            number => self.all[number as usize].location.take(),
+        }
+    }
+
+    fn extra_of_byte(&self, cell: &Cell, byte: u64) -> u32 {
+        self.split_bytes(cell).map_or(cell.extra, |parts| parts[byte as usize].extra)
     }
 
     pub(crate) fn set_location(&mut self, cell: &mut Cell, byte: u64, location: Location) {

@@ -3,7 +3,7 @@
 use std::panic::resume_unwind;
 
 /// Pages for which another host thread is worth while.
-const MANY: usize = 64;
+const MANY: usize = 32;
 
 /// Does something with parts of a list, on at most so many host threads.
 pub(crate) fn on_threads<I: Send, T: Send>(

@@ -10,6 +10,7 @@
 //! [everybody remembers](crate::absorb) what the parts do.
 
 use crate::Watch;
+use crate::absorb::{OfPart, by_page};
 use crate::apart::{Manner, manner_of};
 use crate::before::Before;
 use crate::clock::Time;
@@ -369,43 +370,40 @@ fn finds(part: &Detector) -> bool {
 
 /// Whether no part has changed what another one has accessed, but for what both count.
 fn do_not_meet(parts: &mut [Detector]) -> bool {
-    // Of each page whether anybody has rows there, and whether others have, too.
-    let mut pages: FxHashMap<u64, bool> = FxHashMap::default();
-    for part in &*parts {
-        for number in part.global.numbers().filter(|&number| part.global.rows_of(number).is_some()) {
-            pages.entry(number).and_modify(|several| *several = true).or_insert(false);
-        }
+    let mut known = by_page(parts);
+    // What is read there by some is listed, and what others have in rows may have been written.
+    let meets = |part: &Detector| {
+        part.global.listed.pages().iter().any(|at| part.global.has_listed(*at) && known.contains_key(at))
+    };
+    let listed: Vec<usize> = (0..).zip(&*parts).filter(|(_, part)| meets(part)).map(|(at, _)| at).collect();
+    if !listed.is_empty() {
+        drop(known);
+        listed.iter().for_each(|&at| parts[at].unlist_everything());
+        known = by_page(parts);
     }
-    for part in &mut *parts {
-        // What is read there by some is listed, and what others have in rows may have been written.
-        let meets = |number: &u64| part.global.has_listed(*number) && pages.contains_key(number);
-        let listed: Vec<u64> = part.global.listed.pages().iter().copied().filter(meets).collect();
-        if !listed.is_empty() {
-            part.unlist_everything();
-            pages.extend(
-                part.global.numbers().filter(|&at| part.global.rows_of(at).is_some()).map(|at| (at, true)),
-            );
-        }
-    }
-    let parts: Vec<_> = parts.iter().map(|part| (&*part.global, &*part.extras)).collect();
-    let mut several: Vec<u64> =
-        pages.into_iter().filter(|(_, several)| *several).map(|(number, _)| number).collect();
-    let apart = |pages: &mut [u64]| pages.iter().all(|number| is_apart(*number, &parts));
-    on_threads(parts.len(), &mut several, apart).into_iter().all(|apart| apart)
+    // Mostly no row was accessed by several.
+    let mut pages: Vec<_> = known.into_values().filter(|of_page| shared_rows(of_page) != 0).collect();
+    let extras: Vec<&Extras> = parts.iter().map(|part| &*part.extras).collect();
+    let apart = |pages: &mut [Vec<OfPart<'_>>]| pages.iter().all(|of_page| is_apart(of_page, &extras));
+    on_threads(parts.len(), &mut pages, apart).into_iter().all(|apart| apart)
 }
 
-/// The same of a page.
-fn is_apart(number: u64, parts: &[(&Global, &Extras)]) -> bool {
-    let of_parts = || parts.iter().filter_map(|(global, extras)| Some((global.rows_of(number)?, *extras)));
+/// The rows of a page that several parts may have accessed, by bit.
+fn shared_rows(of_page: &[OfPart<'_>]) -> u64 {
     let (mut once, mut several) = (0, 0);
-    for ((_, accessed), _) in of_parts() {
+    for (_, _, accessed) in of_page {
         several |= once & accessed;
         once |= accessed;
     }
-    bits(several).all(|at| {
+    several
+}
+
+/// The same of a page.
+fn is_apart(of_page: &[OfPart<'_>], extras: &[&Extras]) -> bool {
+    bits(shared_rows(of_page)).all(|at| {
         let mut known = Footprint::default();
-        let touched = of_parts().filter(|((rows, _), _)| !rows[at].is_untouched());
-        touched.map(|((rows, _), extras)| extras.footprint(&rows[at])).all(|own| {
+        let rows = of_page.iter().map(|&(part, rows, _)| (&rows[at], extras[part]));
+        rows.filter(|(row, _)| !row.is_untouched()).map(|(row, extras)| extras.footprint(row)).all(|own| {
             let meets = known.meets(own);
             known = known.join(own);
             !meets
@@ -434,7 +432,7 @@ fn undo(
 /// The same of what compare-and-swaps may have changed that were not decided when the launch ended.
 fn undo_undecided(device: &Device, part: &Detector, saved: &[Saved; LISTS]) {
     for swap in part.blocks.under_way().flat_map(|block| &block.warps).filter_map(|warp| warp.swap.as_ref()) {
-        for (_, inside) in each_lane(&swap.addresses, swap.mask).filter(|(_, at)| *at < SHARED_WINDOW) {
+        for (_, inside) in swap.lanes().filter(|(_, at)| *at < SHARED_WINDOW) {
             let first = shards::outside(inside);
             let words = (first..first.saturating_add(swap.bytes.into())).step_by(GRANULE as usize);
             words.for_each(|address| put_back(device, address, saved));

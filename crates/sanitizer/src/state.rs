@@ -2,6 +2,7 @@
 
 use crate::begun::Begun;
 use crate::clock::{AGENTS, Clock, Time};
+use crate::detector::lanes_of;
 use crate::interval::{Interval, Intervals};
 use crate::knowledge::Knowledge;
 use crate::observed::Thread;
@@ -39,13 +40,30 @@ pub(crate) struct Failure {
     pub(crate) inside: bool,
 }
 
-/// A compare-and-swap: generic addresses of lanes.
+/// A compare-and-swap of lanes.
 #[derive(Clone, Debug)]
 pub(crate) struct Swap {
     pub(crate) site: SiteId,
-    pub(crate) addresses: Box<[u64; 32]>,
+    pub(crate) places: Places,
     pub(crate) mask: u32,
     pub(crate) bytes: u32,
+}
+
+/// Generic addresses: of the only lane, or of each.
+#[derive(Clone, Debug)]
+pub(crate) enum Places {
+    Alone(u64),
+    Each(Box<[u64; 32]>),
+}
+
+impl Swap {
+    /// Its lanes, and their addresses.
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = (u32, u64)> {
+        lanes_of(self.mask).map(|lane| match &self.places {
+            Places::Alone(address) => (lane, *address),
+            Places::Each(addresses) => (lane, addresses[lane as usize]),
+        })
+    }
 }
 
 /// A warp.
@@ -148,8 +166,8 @@ impl Warp {
 
     /// Changes what lanes know; groups that they are only a part of are divided.
     pub(crate) fn update(&mut self, mask: u32, mut change: impl FnMut(&mut Group)) {
-        let mut parts = Vec::new();
-        for group in &mut self.groups {
+        for at in 0..self.groups.len() {
+            let group = &mut self.groups[at];
             let inside = group.mask & mask;
             if inside == group.mask {
                 change(group);
@@ -157,10 +175,9 @@ impl Warp {
                 let mut part = Group { mask: inside, ..group.clone() };
                 group.mask &= !inside;
                 change(&mut part);
-                parts.push(part);
+                self.groups.push(part);
             }
         }
-        self.groups.append(&mut parts);
     }
 
     /// Makes groups that know the same one.
@@ -237,6 +254,8 @@ pub(crate) struct Block {
     /// Whether all threads know the same, which then is what the first warp knows: from a barrier of all of them until one of the
     /// warps is changed.
     pub(crate) alike: bool,
+    /// What all knew when that ended: each of them knows that, or more.
+    common: Knowledge,
     pub(crate) shared: Vec<Row>,
     pub(crate) interval: Interval,
     pub(crate) barriers: FxHashMap<usize, Vec<Arrival>>,
@@ -349,6 +368,7 @@ impl Block {
             home,
             warps: Vec::new(),
             alike: true,
+            common: Knowledge::default(),
             shared: Vec::new(),
             interval: Interval::default(),
             barriers: FxHashMap::default(),
@@ -390,11 +410,47 @@ impl Block {
         {
             let common = &first.groups[0].knowledge;
             others.iter_mut().for_each(|warp| warp.groups[0].knowledge = common.clone());
+            self.common = common.clone();
         }
     }
 
-    /// A barrier lets threads go: who waited knows what all knew that arrived, and their accesses.
-    pub(crate) fn meet(&mut self, arrivals: &[Arrival], everyone: bool, time: Time) {
+    /// What a thread knows.
+    pub(crate) fn knowledge(&self, warp: u16, lane: u32) -> &Knowledge {
+        match self.alike {
+            true => &self.warps[0].groups[0].knowledge,
+            false => &self.warps[usize::from(warp)].group(lane).knowledge,
+        }
+    }
+
+    /// All threads meet at a barrier: each knows what all knew, and what they have done.
+    pub(crate) fn meet_all(&mut self, time: Time) {
+        let Self { warps, alike, common, home, .. } = self;
+        if !std::mem::replace(alike, true) {
+            let mut all: Option<Knowledge> = None;
+            for warp in &mut *warps {
+                let mut mask = 0;
+                for Group { mask: lanes, knowledge } in warp.groups.drain(..) {
+                    mask |= lanes;
+                    // Who has learned something knows what all knew, too; most have learned the same.
+                    match &mut all {
+                        _ if knowledge.same(common) => {}
+                        Some(all) if knowledge.same(all) => {}
+                        Some(all) => all.join(&knowledge),
+                        None => all = Some(knowledge),
+                    }
+                }
+                // What all know the first one knows for the others.
+                warp.groups.push(Group { mask, knowledge: common.clone() });
+            }
+            if let Some(all) = all {
+                warps[0].groups[0].knowledge = all;
+            }
+        }
+        warps[0].groups[0].knowledge.learn_cta(home.cta, time);
+    }
+
+    /// A barrier lets some threads go: who waited knows what all knew that arrived, and their accesses.
+    pub(crate) fn meet(&mut self, arrivals: &[Arrival]) {
         self.tell_apart();
         let cta = self.home.cta;
         let (mut all, mut last): (Option<Knowledge>, Option<&Knowledge>) = (None, None);
@@ -414,18 +470,12 @@ impl Block {
             }
         }
         let Some(mut all) = all else { return };
-        match everyone {
-            true => all.learn_cta(cta, time),
-            false => {
-                arrivals.iter().for_each(|arrival| all.learn(cta, arrival.warp, arrival.mask, arrival.time))
-            }
-        }
+        arrivals.iter().for_each(|arrival| all.learn(cta, arrival.warp, arrival.mask, arrival.time));
         for arrival in arrivals.iter().filter(|arrival| arrival.waits) {
             let warp = &mut self.warps[usize::from(arrival.warp)];
             warp.update(arrival.mask, |group| group.knowledge = all.clone());
             warp.merge();
         }
-        self.alike = everyone && self.warps.iter().all(|warp| warp.groups.len() == 1);
     }
 
     /// The agent that does the `cp.async` of a warp.

@@ -109,7 +109,7 @@ impl Detector {
             self.tick();
         }
         if let Some(failure) = done.why {
-            self.warp(who).fails(who.site, failure);
+            self.warp_beside(who).fails(who.site, failure);
         }
     }
 

@@ -161,14 +161,15 @@ impl Talk {
     pub(crate) fn swapped(&mut self, detector: &mut Detector, shards: &Shards, lanes: &Lanes) {
         let _together = shards.panic_together();
         let who = detector.who(0, lanes.block, lanes.warp, lanes.place);
-        let Some(swap) = detector.warp(who).swap.take() else { return };
+        let Some(swap) = detector.warp_beside(who).swap.take() else { return };
         let mut left = swap.mask;
         while left != 0 {
-            let shard = shard_of(swap.addresses[left.trailing_zeros() as usize]);
-            let here = each_lane(&swap.addresses, left).filter(|(_, at)| shard_of(*at) == shard);
-            let mask = here.fold(0, |all, (lane, _)| all | lane);
+            let lanes_left = || swap.lanes().filter(|(lane, _)| left >> lane & 1 != 0);
+            let Some(shard) = lanes_left().map(|(_, at)| shard_of(at)).next() else { break };
+            let here = lanes_left().filter(|(_, at)| shard_of(*at) == shard);
+            let mask = here.fold(0, |all, (lane, _)| all | 1 << lane);
             left &= !mask;
-            detector.warp(who).swap = Some(Swap { mask, ..swap.clone() });
+            detector.warp_beside(who).swap = Some(Swap { mask, ..swap.clone() });
             match self.held.iter_mut().find(|(number, _)| Some(*number) == shard) {
                 Some((_, shard)) => shard.lend(detector, |detector| detector.swapped(0, lanes)),
                 None => detector.swapped(0, lanes),

@@ -8,7 +8,9 @@ use crate::detector::{Detector, Target, Who, begin_of_own, target_of};
 use crate::global::{Global, PAGE};
 use crate::race::Conflict;
 use crate::row::ROW;
-use crate::runs::{HalfWarps, Run, Scattered, are_alike, each_lane, half_warps_of, is_dense};
+use crate::runs::{
+    HalfWarps, Run, Scattered, address_of, are_alike, each_lane, half_warps_of, is_dense, lane_alone,
+};
 use crate::scattered::SCATTERED;
 use crate::shadow::Entry;
 use crate::site::Site;
@@ -38,6 +40,27 @@ impl Detector {
         if !self.in_interval((who, site.anchor), access, masks, kind) {
             self.weak_closely(who, site, access, (masks, kind));
         }
+    }
+
+    /// The same of global memory by one lane, as under a lock; whether that is all. Where reads are listed it is not.
+    pub(crate) fn weak_alone(
+        &mut self,
+        (who, site): (Who, &Site),
+        access: &PackAccess<'_>,
+        masks: &[u32],
+        kind: Access,
+    ) -> bool {
+        let Some((warp, lane)) = lane_alone(masks) else { return false };
+        if self.locks.is_some() || kind == Access::Load && self.global.lists() {
+            return false;
+        }
+        let who = Who { warp: who.warp + warp as u16, ..who };
+        let target = self.target(who, access.space, address_of(&access.addresses, warp, lane));
+        let global = matches!(target, Target::Global(address) if address < SHARED_WINDOW);
+        if global {
+            self.plain(who, site, (target, access.bytes.into()), 1 << lane, kind);
+        }
+        global
     }
 
     /// The same of those that are no part of an interval.
