@@ -183,8 +183,8 @@ impl Parts {
 struct Inliner<'a> {
     module: &'a Module,
     parts: Parts,
-    /// Functions with the code of their callees.
-    whole: HashMap<FuncId, Rc<Body>>,
+    /// Functions with the code of their callees; `None` for those that stay as they are.
+    whole: HashMap<FuncId, Option<Rc<Body>>>,
     /// Whether a function's own code keeps it from being put in place.
     refused: HashMap<FuncId, bool>,
     /// Functions whose callees are being put in place, from the outermost.
@@ -196,8 +196,8 @@ struct Inliner<'a> {
 impl<'a> Inliner<'a> {
     /// A function with the code of its callees; `None` if it stays as it is.
     fn whole(&mut self, id: FuncId) -> Option<Rc<Body>> {
-        if let Some(body) = self.whole.get(&id) {
-            return Some(Rc::clone(body));
+        if let Some(known) = self.whole.get(&id) {
+            return known.clone();
         }
         let module = self.module;
         let source = module.functions[id.index()].body.as_ref()?;
@@ -216,9 +216,9 @@ impl<'a> Inliner<'a> {
             }
         }
         self.path.pop();
-        let body = Rc::new(draft.finish()?);
-        self.whole.insert(id, Rc::clone(&body));
-        Some(body)
+        let body = draft.finish().map(Rc::new);
+        self.whole.insert(id, body.clone());
+        body
     }
 
     /// Puts a callee in the place of a call, if it can.
