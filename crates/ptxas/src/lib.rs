@@ -279,10 +279,16 @@ fn kernel<'a>(
     // Values that are computed once live longer: the last attempt computes them where they are needed.
     // Unrolled loops come before both, where nothing is spilled for them.
     let optimises = options.level == Level::Overlapped;
-    let attempts = [(true, false, true), (false, false, true), (false, true, true), (false, true, false)];
+    let attempts = [
+        (true, false, true),
+        (false, false, true),
+        (false, true, true),
+        (false, false, false),
+        (false, true, false),
+    ];
     let mut has_unrolled = true;
     for (unrolls, spread, sharing) in attempts {
-        if unrolls && (!optimises || tuning.rounds == 1) || !(unrolls || spread || has_unrolled) {
+        if unrolls && (!optimises || tuning.rounds == 1) || sharing && !(unrolls || spread || has_unrolled) {
             continue;
         }
         let rounds = if unrolls { tuning.rounds } else { 1 };
@@ -313,7 +319,7 @@ fn kernel<'a>(
             Err(_) if has_unrolled => continue,
             Ok(given) => given,
             Err(Shortage::Predicates) if !spread => continue,
-            Err(Shortage::Predicates) if sharing && options.level == Level::Overlapped => continue,
+            Err(Shortage::Predicates | Shortage::General(_)) if sharing && optimises => continue,
             Err(Shortage::General(_)) => {
                 let what = format!("has values that {limit} registers do not hold");
                 return Err(refuse(codes::RESOURCES, &what));

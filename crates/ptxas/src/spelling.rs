@@ -153,6 +153,11 @@ fn spell(one: &mut Instruction, target: Target, ways: &Ways) {
             let rest = one.name["I2FP.F32".len()..].replace(".S32", "");
             renamed(one, format_smolstr!("I2F{rest}"));
         }
+        // The unit that finds the least and greatest is another one.
+        "REDUX" if target.has("CREDUX") && (one.name.contains("MIN") || one.name.contains("MAX")) => {
+            let rest = rest(one);
+            renamed(one, format_smolstr!("CREDUX{rest}"));
+        }
         "VIMNMX" if ways.names_carries_of_extremes => name_carries(one, "PT"),
         "VIMNMX" if ways.names_signed && !["U32", "16x2"].iter().any(|it| one.name.contains(it)) => {
             let rest = rest(one);

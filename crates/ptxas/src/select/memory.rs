@@ -113,13 +113,7 @@ impl Select<'_> {
     pub(super) fn moves(&mut self, op: &Op) -> Option<Done> {
         Some(match op {
             Op::Mov(op) => self.mov(op),
-            Op::MovPred(op) => self
-                .predicate_operand(Some(&ir::operand::Predicate { value: op.a, negated: false }))
-                .map(|a| {
-                    let to = self.flag();
-                    self.plop(None, to, a, Operand::always(false), 0xf0);
-                    self.set_flag(op.d, to);
-                }),
+            Op::MovPred(op) => self.copied_flag(op.a).map(|flag| self.set_flag(op.d, flag)),
             Op::MovVector(op) => self.mov_vector(op),
             Op::MovPack(op) => self.pack_registers(op),
             Op::MovUnpack(op) => self.unpack_registers(op),

@@ -11,6 +11,7 @@ mod cluster;
 mod control;
 mod convert;
 mod divide;
+mod early_mbarrier;
 mod exact;
 mod extended;
 mod externs;
@@ -631,11 +632,7 @@ impl<'a> Select<'a> {
         match predicate.value {
             Value::Register(id) => {
                 let home = self.home(id);
-                if !self.spread {
-                    return Ok((home, predicate.negated));
-                }
-                let flag = self.compare("ISETP.NE.U32.AND", Operand::low(home), Operand::zero());
-                Ok((flag, predicate.negated))
+                Ok((self.flag_at(home), predicate.negated))
             }
             Value::Constant(bits) => {
                 let flag = self.flag();
@@ -650,6 +647,39 @@ impl<'a> Select<'a> {
                 Ok((flag, predicate.negated))
             }
             Value::Special { .. } | Value::Symbol { .. } | Value::Unused => Err("this predicate".to_owned()),
+        }
+    }
+
+    /// The predicate that lives in a register of PTX's.
+    fn flag_at(&mut self, home: Reg) -> Reg {
+        match self.spread {
+            true => self.compare("ISETP.NE.U32.AND", Operand::low(home), Operand::zero()),
+            false => home,
+        }
+    }
+
+    /// A predicate of its own with a value.
+    fn copied_flag(&mut self, value: Value) -> Result<Reg, Refusal> {
+        let (flag, not) = self.predicate(&Predicate { value, negated: false })?;
+        let to = self.flag();
+        self.plop(None, to, Operand::Predicate(flag, not), Operand::always(false), 0xf0);
+        Ok(to)
+    }
+
+    /// A predicate as a word, 1 or 0.
+    fn word_of_flag(&mut self, flag: Reg) -> Operand {
+        let read = vec![Operand::zero(), Operand::number(1), Operand::Predicate(flag, true)];
+        Operand::low(self.one("SEL", read))
+    }
+
+    /// Writes a register from words, of which a predicate asks whether they are zero.
+    fn set_from_words(&mut self, id: RegId, words: Reg) {
+        match self.type_of(id) {
+            ScalarType::Pred => {
+                let flag = self.compare("ISETP.NE.U32.AND", Operand::low(words), Operand::zero());
+                self.set_flag(Def(Some(id)), flag);
+            }
+            _ => self.set(Def(Some(id)), words),
         }
     }
 
