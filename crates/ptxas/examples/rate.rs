@@ -58,7 +58,11 @@ fn main() -> ExitCode {
                 Ok(_) => {}
                 Err(why) => reasons.extend(why.into_iter().map(|it| {
                     let opcode = it.message.split(' ').next().unwrap_or_default();
-                    let text = if it.label.is_empty() { it.message.clone() } else { format!("{opcode}: {}", it.label) };
+                    let text = if it.label.is_empty() {
+                        it.message.clone()
+                    } else {
+                        format!("{opcode}: {}", it.label)
+                    };
                     (text, level)
                 })),
             }
@@ -72,6 +76,8 @@ fn main() -> ExitCode {
     for (reason, (count, first)) in &refused {
         println!("{count:5} {reason} ({first})");
     }
-    println!("{target}: {compiled} of {total} files are compiled, with {kernels} kernels; {without} are not taken");
+    println!(
+        "{target}: {compiled} of {total} files are compiled, with {kernels} kernels; {without} are not taken"
+    );
     ExitCode::SUCCESS
 }

@@ -38,7 +38,6 @@ use debug_info::machine_code::variables::Variables;
 use debug_info::machine_code::{self, MachineCode, Section};
 use ptx::diagnostic::Diagnostic;
 use ptx::module::{Checked, FuncId, FunctionKind, Linkage, Module};
-use ptx::types::StateSpace;
 pub use schedule::Level;
 pub use spill::Traffic;
 pub use target::Target;
@@ -166,13 +165,13 @@ pub fn compile_entries(
     let mut usages = Vec::new();
     // In front of the notes, which are the first kernel's, nvlink and cuobjdump take no variables, and cuobjdump no lines.
     for kernel in &kernels {
-        let (instructions, starts) = emit::kernel(kernel, options.level, &mut labels, &mut out);
+        let (instructions, starts) = emit::kernel(module, kernel, options.level, &mut labels, &mut out);
         let variables = variables::of(module, kernel, options.level, &starts);
         usages.push(usage(kernel, instructions, variables));
     }
     let mut more = String::new();
     if let Some(first) = kernels.first() {
-        emit::variables(module, &first.layout, options.relocatable, &mut more);
+        emit::variables(module, &first.layout, &mut more);
     }
     if let Some(first) = kernels.first().filter(|_| options.lines) {
         emit::debug(module, &first.layout, &debug_sections(module, &usages), &mut more);
@@ -203,13 +202,7 @@ fn not_relocatable(module: &Module) -> Vec<Diagnostic> {
     let functions = functions.map(|function| {
         refuse(function.span, format!("the function `{}`, which other modules may call,", function.name))
     });
-    let placed = module.variables.iter().filter(|variable| {
-        variable.space == StateSpace::Const || variable.space == StateSpace::Shared && !variable.unsized_array
-    });
-    let placed = placed.map(|variable| {
-        refuse(variable.span, format!("the variable `{}` in constant or shared memory", variable.name))
-    });
-    functions.chain(placed).collect()
+    functions.collect()
 }
 
 /// What the cubin says of lines and variables.
@@ -270,7 +263,7 @@ fn kernel<'a>(
     let rounds = if options.variables { 1 } else { options.tuning.rounds };
     let tuning = Tuning { rounds, ..options.tuning };
     let limit = registers::limit(&declaration.bounds, options.max_registers, tuning.registers);
-    let layout = layout::Layout::new(module, id, options.target)?;
+    let layout = layout::Layout::new(module, id, options.target, options.relocatable)?;
     let waits = match options.level {
         Level::Serial => optimise::Waits::Anywhere,
         Level::Overlapped => optimise::waits(bodies, id),

@@ -93,7 +93,7 @@ impl Select<'_> {
             return Ok(());
         }
         if leaves {
-            self.effect("ATOMS.POPC.INC.32", vec![Operand::zero()], vec![word(at, 0)]);
+            self.effect("ATOMS.POPC.INC.32", vec![Operand::zero()], vec![beside(at)]);
         }
         self.effect("ATOMS.ARRIVE.64", vec![Operand::wide(state, 2)], vec![beside(at)]);
         self.set(op.d, state);
@@ -122,11 +122,12 @@ impl Select<'_> {
     /// The arrival of each thread's copies. The unit takes the address from a uniform register alone.
     fn arrive_at_words_behind_copies(&mut self, op: &i::CpAsyncMbarrierArrive) -> Done {
         let at = self.object(&op.addr)?;
+        let one_less = Operand::low(self.one("MOV", vec![Operand::number(u32::MAX)]));
         self.one_by_one(|this, mine| {
             let guard = Some((mine, false));
             let text = |text: &str| Operand::Text(text.into());
             if !op.noinc {
-                let read = vec![word(at, UPPER_AT), Operand::ones()];
+                let read = vec![word(at, UPPER_AT), one_less];
                 this.code.push(guard, "ATOMS.ADD", vec![Operand::zero()], read);
             }
             this.code.push(guard, "R2UR", vec![text("UR8")], vec![Operand::low(at)]);

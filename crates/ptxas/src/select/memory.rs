@@ -434,9 +434,12 @@ impl Select<'_> {
             (_, Some((id, StateSpace::ParamEntry))) => {
                 place.offset += self.layout.parameter(id).ok_or("this parameter has no place")? as i64;
             }
-            (_, Some((id, StateSpace::Const))) => {
-                place.offset += self.layout.constant(id).ok_or("this variable has no place")? as i64;
-            }
+            (_, Some((id, StateSpace::Const))) => match self.placed_by_linker(id, 0) {
+                Some(base) => place.base = Some(base),
+                None => {
+                    place.offset += self.layout.constant(id).ok_or("this variable has no place")? as i64;
+                }
+            },
             (_, Some((id, StateSpace::Global))) => place.base = Some(self.symbol(Symbol::Variable(id), 0)?),
             _ if matches!(window, Window::Generic | Window::Global) => {
                 place.base = Some(self.constant64(address.offset as u64));

@@ -147,7 +147,7 @@ impl Select<'_> {
         }
         match variable.space {
             StateSpace::Global => {
-                let name = self.layout.global(id).ok_or("this variable has no place")?;
+                let name = self.layout.symbol(id).ok_or("this variable has no place")?;
                 let low = Operand::Text(format_smolstr!("32@lo({name})"));
                 let high = Operand::Text(format_smolstr!("32@hi({name})"));
                 let base = self.join(low, high);
@@ -167,10 +167,13 @@ impl Select<'_> {
                 let low = self.frame_address(at);
                 Ok(self.join(Operand::low(low), Operand::zero()))
             }
-            StateSpace::Const => {
-                let at = self.layout.constant(id).ok_or("this variable has no place")? as i64 + offset;
-                Ok(self.constant64(at as u64))
-            }
+            StateSpace::Const => match self.placed_by_linker(id, offset) {
+                Some(at) => Ok(self.join(Operand::low(at), Operand::zero())),
+                None => {
+                    let at = self.layout.constant(id).ok_or("this variable has no place")? as i64 + offset;
+                    Ok(self.constant64(at as u64))
+                }
+            },
             StateSpace::ParamEntry => {
                 let at = self.layout.parameter(id).ok_or("this parameter has no place")? as i64 + offset;
                 Ok(self.constant64(at as u64))
@@ -184,16 +187,31 @@ impl Select<'_> {
         self.one("IADD3", vec![stack, Operand::number(at as u32), Operand::zero()])
     }
 
+    /// Where a linker puts a variable in constant or shared memory, and an offset.
+    pub(super) fn placed_by_linker(&mut self, id: VarId, offset: i64) -> Option<Reg> {
+        let name = self.layout.symbol(id).filter(|_| self.layout.relocatable)?;
+        let at = self.one("MOV", vec![Operand::Text(format_smolstr!("32@abs(\"{name}\")"))]);
+        if offset == 0 {
+            return Some(at);
+        }
+        let by = self.constant(offset as u32);
+        Some(self.add(Operand::low(at), by))
+    }
+
     /// The address of a shared variable: the CTA's number in its cluster stands above the offset.
     pub(super) fn shared(&mut self, id: VarId, offset: i64) -> Result<Reg, Refusal> {
-        let at = self.layout.shared(id).ok_or("this variable has no place")? as i64
-            + i64::from(self.target().system_shared)
-            + offset;
+        let offset = offset + i64::from(self.target().system_shared);
+        let base = match self.placed_by_linker(id, offset) {
+            Some(at) => at,
+            None => {
+                let at = self.layout.shared(id).ok_or("this variable has no place")? as i64 + offset;
+                self.one("MOV", vec![Operand::number(at as u32)])
+            }
+        };
         if !self.target().has_ranks {
-            return Ok(self.one("MOV", vec![Operand::number(at as u32)]));
+            return Ok(base);
         }
         let rank = self.one("S2R", vec![Operand::Text("SR_CgaCtaId".into())]);
-        let base = self.one("MOV", vec![Operand::number(at as u32)]);
         Ok(self.one("LEA", vec![Operand::low(rank), Operand::low(base), Operand::number(0x18)]))
     }
 

@@ -75,7 +75,7 @@ impl Select<'_> {
             return;
         }
         let any = self.flag();
-        let given = vec![Operand::zero(), Operand::Predicate(any, false)];
+        let given = vec![Operand::Predicate(any, false)];
         self.code.push(None, "VOTE.ANY", given, vec![Operand::Predicate(left, false)]);
         self.branch(Some((any, false)), head);
     }
