@@ -317,7 +317,8 @@ pub(crate) fn kernel(
 ) -> (Vec<Made>, Vec<u32>) {
     let name = &kernel.declaration.name;
     let mut arguments = String::new();
-    for parameter in &kernel.layout.parameters {
+    let is_kernel = kernel.declaration.kind == FunctionKind::Entry;
+    for parameter in kernel.layout.parameters.iter().filter(|_| is_kernel) {
         let _ = write!(arguments, ", align@({}), {}", parameter.align, parameter.size);
     }
     arguments.push_str(&bounds(&kernel.declaration.bounds));
@@ -328,10 +329,16 @@ pub(crate) fn kernel(
     if kernel.code.lines.iter().any(barrier) {
         arguments.push_str(", barriers@(auto)");
     }
+    // Of a file for a linker nobody asks where functions of the driver are called.
+    let called = if kernel.layout.relocatable { "linked" } else { "extern" };
     for function in kernel.code.externs() {
-        let _ = write!(arguments, ", extern@(\"{function}\")");
+        let _ = write!(arguments, ", {called}@(\"{function}\")");
     }
-    out.directives(&format!("\t.kernel\t\"{name}\"{arguments}\n"));
+    let directive = if is_kernel { ".kernel" } else { ".function" };
+    out.directives(&format!("\t{directive}\t\"{name}\"{arguments}\n"));
+    if !is_kernel && kernel.declaration.linkage == Linkage::Weak {
+        out.directives(&format!("\t.weak\t\"{name}\"\n"));
+    }
     let base = *labels;
     let issues = schedule::issues(level, &kernel.code, &kernel.allocation);
     let in_use = out.text.as_ref().map(|_| allocate::in_use(&kernel.code));
@@ -354,9 +361,13 @@ pub(crate) fn kernel(
             }
             Line::Instruction(one) => one,
         };
-        if one.name.starts_with("CALL.ABS") {
-            // The driver reads where it is called.
-            out.label(format!(".CUASM_OFFSET_LABEL.{name}.EIATTR_SYSCALL_OFFSETS.#"));
+        if let (true, Some(Operand::Text(callee))) = (one.name.starts_with("CALL.ABS"), one.operands.first())
+        {
+            match kernel.layout.relocatable {
+                true => out.directives(&format!("\t.reloc\tR_CUDA_ABS55_16_34, \"{callee}\"\n")),
+                // The driver reads where it is called.
+                false => out.label(format!(".CUASM_OFFSET_LABEL.{name}.EIATTR_SYSCALL_OFFSETS.#")),
+            }
         }
         let pauses = issue.pauses.iter().map(|&control| (control, "NOP".to_owned()));
         for (control, text) in
@@ -428,6 +439,9 @@ fn instruction(one: &Instruction, kept: u8, kernel: &Kernel<'_>, (base, frame): 
     for (index, operand) in one.operands.iter().enumerate() {
         out.push_str(if index == 0 { " " } else { ", " });
         let _ = match operand {
+            Operand::Text(_) if one.name.starts_with("CALL.ABS") && kernel.layout.relocatable => {
+                write!(out, "0x0")
+            }
             Operand::Text(text) if text == FRAME || text == END_OF_FRAME => match frame {
                 0 => write!(out, "RZ"),
                 _ => write!(out, "{}{frame:#x}", if text == FRAME { "-" } else { "" }),

@@ -3,7 +3,9 @@
 use crate::Target;
 use crate::codes;
 use ptx::diagnostic::Diagnostic;
-use ptx::module::{AddressBase, FuncId, Module, Operand, Param, Relocation, Symbol, VarId, Variable};
+use ptx::module::{
+    AddressBase, FuncId, Linkage, Module, Operand, Param, Relocation, Symbol, VarId, Variable,
+};
 use ptx::types::StateSpace;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -102,7 +104,7 @@ impl Layout {
                 layout.symbols.insert(id, symbol(variable, index));
             }
             if matches!(variable.space, StateSpace::Const | StateSpace::Global) {
-                errors.extend(refused(variable, relocatable));
+                errors.extend(refused(module, variable, relocatable));
             }
         }
         // What other modules have there is not known.
@@ -196,10 +198,16 @@ fn is_written(relocation: &Relocation) -> bool {
     matches!(relocation.bytes, 4 | 8) && relocation.shift.is_none()
 }
 
-fn refused(variable: &Variable, relocatable: bool) -> Option<Diagnostic> {
+fn refused(module: &Module, variable: &Variable, relocatable: bool) -> Option<Diagnostic> {
+    let is_seen = |relocation: &Relocation| match relocation.target {
+        Symbol::Function(id) => module.functions[id.index()].linkage != Linkage::Internal,
+        Symbol::Variable(_) => false,
+    };
     let what = if !variable.relocations.iter().all(is_written) {
         "whose initial value is a part of an address"
-    } else if variable.linkage == ptx::module::Linkage::Extern && !relocatable {
+    } else if relocatable && variable.relocations.iter().any(is_seen) {
+        "with the address of a function that other modules may call"
+    } else if variable.linkage == Linkage::Extern && !relocatable {
         "that is defined elsewhere"
     } else if variable.managed {
         "that is managed"

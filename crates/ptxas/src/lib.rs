@@ -37,7 +37,7 @@ pub use debug_info::Origin;
 use debug_info::machine_code::variables::Variables;
 use debug_info::machine_code::{self, MachineCode, Section};
 use ptx::diagnostic::Diagnostic;
-use ptx::module::{Checked, FuncId, FunctionKind, Linkage, Module};
+use ptx::module::{Checked, FuncId, Function, FunctionKind, Linkage, Module};
 pub use schedule::Level;
 pub use spill::Traffic;
 pub use target::Target;
@@ -142,10 +142,15 @@ pub fn compile_entries(
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let module: &Module = module;
     let options = options.into();
-    let mut errors = if options.relocatable { not_relocatable(module) } else { Vec::new() };
+    let mut errors = Vec::new();
     let bodies = Bodies::new(module);
     let mut kernels = Vec::new();
-    for (id, _) in module.entries().filter(|(_, function)| wanted(&function.name)) {
+    let functions = (0..module.functions.len() as u32).map(FuncId).filter(|id| {
+        let function = &module.functions[id.index()];
+        let is_compiled = function.kind == FunctionKind::Entry || options.relocatable && is_linked(function);
+        is_compiled && wanted(&function.name)
+    });
+    for id in functions {
         match kernel(&bodies, id, options) {
             Ok(kernel) => kernels.push(kernel),
             Err(more) => errors.extend(more),
@@ -188,21 +193,11 @@ pub fn compile_entries(
     Ok(Compiled { cubin, text: text.unwrap_or_default(), kernels: usages })
 }
 
-/// What of a module cannot be linked: functions that others may call, as calls are inlined here; constants and shared variables, as the
-/// linker decides where they lie.
-fn not_relocatable(module: &Module) -> Vec<Diagnostic> {
-    let refuse = |span, what: String| {
-        let text = format!("{what} is not compiled to relocatable SASS yet");
-        Diagnostic::error(codes::DECLARATION, span, text)
-    };
-    let is_seen = |linkage| matches!(linkage, Linkage::Visible | Linkage::Weak);
-    let functions = module.functions.iter().filter(|function| {
-        function.kind == FunctionKind::Func && function.body.is_some() && is_seen(function.linkage)
-    });
-    let functions = functions.map(|function| {
-        refuse(function.span, format!("the function `{}`, which other modules may call,", function.name))
-    });
-    functions.collect()
+/// Whether it is a function that other modules may call.
+fn is_linked(function: &Function) -> bool {
+    function.kind == FunctionKind::Func
+        && function.body.is_some()
+        && matches!(function.linkage, Linkage::Visible | Linkage::Weak)
 }
 
 /// What the cubin says of lines and variables.
@@ -230,8 +225,8 @@ fn usage(kernel: &emit::Kernel<'_>, instructions: Vec<Made>, variables: Option<V
         is_general.then(|| kernel.allocation.of(reg) + u32::from(part + width))
     });
     // A call names registers of the hardware.
-    let least =
-        if kernel.code.externs().next().is_some() { registers::LEAST - registers::RESERVED } else { 2 };
+    let calls = kernel.code.keeps || kernel.code.externs().next().is_some();
+    let least = if calls { registers::LEAST - registers::RESERVED } else { 2 };
     Usage {
         id: kernel.id,
         name: kernel.declaration.name.clone(),
@@ -291,7 +286,8 @@ fn kernel<'a>(
         if options.level == Level::Overlapped {
             selected.code.note_reference();
             // What calls functions of the driver is only tidied: it names registers of the hardware.
-            match sharing && selected.code.externs().next().is_none() {
+            // So is a function that other modules call.
+            match sharing && selected.code.externs().next().is_none() && !selected.code.keeps {
                 true => optimise::optimise(&mut selected.code, waits.any(), &tuning),
                 false => optimise::tidy(&mut selected.code),
             }

@@ -490,7 +490,7 @@ impl Select<'_> {
     /// What a register that points to a parameter points to: in a function that is called, to its frame; in a kernel to the kernel's own
     /// parameters, unless it takes addresses of those of calls.
     fn parameters_by_address(&self) -> Result<Window, Refusal> {
-        if self.inlined.len() > 1 {
+        if self.inlined.len() > 1 || self.is_linked() {
             return Ok(Window::Local);
         }
         let spaces = self.at.function.body.operands.iter().filter_map(|operand| match *operand {

@@ -4,6 +4,7 @@
 //! A PTX register of up to 32 bits is one register, whose bits above its type mean nothing; one of 64 bits is an aligned pair.
 //! An instruction computes into temporaries without its guard, and the guard stands at what writes registers or memory.
 
+mod abi;
 mod async_copy;
 mod atomic;
 mod barrier;
@@ -48,6 +49,7 @@ use crate::code::{Class, Code, Label, Notes, Operand, Reg};
 use crate::layout::Layout;
 use crate::optimise::Waits;
 use crate::unroll::{self, Unrolled};
+pub(crate) use abi::is_kept;
 use debug_info::Origin;
 use debug_info::machine_code::variables::Call;
 pub(crate) use externs::ON_STACK;
@@ -102,6 +104,8 @@ pub(crate) struct Select<'a> {
     routines: Routines,
     /// Bytes in which each of them takes and gives values.
     handed_over: u64,
+    /// Where the frame of a function for other modules has the address to return to.
+    back: u64,
     /// Instructions of the module make room on the stack, of which this register then has the end.
     moves_stack: bool,
     top: Option<Reg>,
@@ -205,6 +209,7 @@ pub(crate) fn select<'a>(
         guard: None,
         routines: Routines::default(),
         handed_over: 0,
+        back: 0,
         moves_stack: bodies.moves_stack,
         top: None,
         conventions: HashMap::default(),
@@ -213,8 +218,21 @@ pub(crate) fn select<'a>(
         inlined: vec![id],
     };
     select.begin_call(id, None);
-    select.prologue();
-    select.body();
+    if select.is_linked() {
+        let done = select.begin_linked(id).and_then(|()| {
+            select.body();
+            select.end_linked(id)
+        });
+        if let Err(why) = done {
+            let function = &bodies.module.functions[id.index()];
+            let text =
+                format!("the function `{}`, for other modules, is not compiled to SASS yet", function.name);
+            return Err(vec![Diagnostic::error(crate::codes::DECLARATION, function.span, text).label(why)]);
+        }
+    } else {
+        select.prologue();
+        select.body();
+    }
     select.code.end_function();
     let frames = select.routines();
     if !select.refused.is_empty() {

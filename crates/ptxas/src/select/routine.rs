@@ -214,7 +214,7 @@ impl<'a> Select<'a> {
     }
 
     /// The words of a value that a register parameter takes.
-    fn words(&mut self, value: &Value, ty: ScalarType) -> Result<Vec<Operand>, Refusal> {
+    pub(super) fn words(&mut self, value: &Value, ty: ScalarType) -> Result<Vec<Operand>, Refusal> {
         Ok(match ty.bits() {
             _ if ty == ScalarType::Pred => {
                 let flag = self.copied_flag(*value)?;
@@ -364,7 +364,7 @@ impl<'a> Select<'a> {
     }
 
     /// Puts a register into the frame; where.
-    fn register_in_frame(&mut self, id: RegId, bytes: u64) -> u64 {
+    pub(super) fn register_in_frame(&mut self, id: RegId, bytes: u64) -> u64 {
         let home = self.home(id);
         let at = self.frame.next_multiple_of(4);
         self.frame = at + bytes;

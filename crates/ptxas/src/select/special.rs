@@ -3,7 +3,7 @@
 use super::{Refusal, Select};
 use crate::code::{Operand, Reg};
 use ptx::isa::SpecialRegister;
-use ptx::module::{FuncId, Symbol, VarId, Variable};
+use ptx::module::{FuncId, Linkage, Symbol, VarId, Variable};
 use ptx::types::{StateSpace, TypeKind};
 use sass::device::Clusters;
 use smol_str::format_smolstr;
@@ -139,7 +139,12 @@ impl Select<'_> {
         let id = match symbol {
             Symbol::Variable(id) => id,
             // Calls are inlined: what stands for a function is its number.
-            Symbol::Function(id) => return Ok(self.constant64(function_number(id))),
+            Symbol::Function(id) => {
+                if self.layout.relocatable && self.module.functions[id.index()].linkage != Linkage::Internal {
+                    return Err("the address of a function that other modules may call".to_owned());
+                }
+                return Ok(self.constant64(function_number(id)));
+            }
         };
         let variable = &self.module.variables[id.index()];
         if variable.ty.kind() == TypeKind::Opaque {
