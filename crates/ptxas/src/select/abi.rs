@@ -1,5 +1,6 @@
 //! Functions that other modules call or define, by NVIDIA's convention, as its code shows it. An argument stands in registers from R4 to R15, the first
-//! that are free at a multiple of its alignment, so that a later one may fill a gap; results stand from R4 on. R20 and R21 have the address to return to,
+//! that are free at a multiple of its alignment, so that a later one may fill a gap; what finds no place there stands at the caller's end of
+//! the stack, one behind the other. Results stand from R4 on. R20 and R21 have the address to return to,
 //! R1 the stack pointer, which the callee gives back as it was, as it does [some registers](is_kept). Predicates, uniform
 //! registers for operands and all else are nobody's behind a call.
 
@@ -13,6 +14,8 @@ use smol_str::format_smolstr;
 /// The registers of arguments and results.
 const FIRST: u8 = 4;
 const END: u8 = 16;
+/// Most arguments of a function, so that what is on the stack can be reached.
+const MOST: usize = 1024;
 /// Where the address to return to stands.
 const BACK: [u8; 2] = [20, 21];
 
@@ -25,21 +28,51 @@ pub(crate) fn is_kept(register: u32) -> bool {
     }
 }
 
-/// Registers: the first, and how many.
-type Row = (u8, u8);
+/// What holds the caller's stack pointer, and a word from there, while a function begins.
+const ABOVE: u8 = 2;
+const WORD: u8 = 3;
 
-/// Where values stand that have so many bytes, aligned so.
-fn rows(values: impl Iterator<Item = (u64, u64)>) -> Option<Vec<Row>> {
+/// Where a value stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// From this register on.
+    Register(u8),
+    /// So many bytes above the caller's stack pointer.
+    Stack(u64),
+}
+
+/// Where a value stands, and how many words it has.
+type Row = (Place, u8);
+
+/// Where values stand that have so many bytes, aligned so, and how many bytes of the stack they take.
+fn rows(values: impl Iterator<Item = (u64, u64)>) -> (Vec<Row>, u64) {
     let mut taken = [false; END as usize];
+    let mut stack = 0_u64;
     let mut row = |(bytes, align): (u64, u64)| {
         let words = bytes.div_ceil(4).max(1) as usize;
         let step = (align / 4).max(1) as usize;
         let fits = |&at: &usize| taken.get(at..at + words).is_some_and(|row| !row.contains(&true));
-        let at = (usize::from(FIRST)..END.into()).filter(|at| at % step == 0).find(fits)?;
-        taken[at..at + words].fill(true);
-        Some((at as u8, words as u8))
+        let place = match (usize::from(FIRST)..END.into()).filter(|at| at % step == 0).find(fits) {
+            Some(at) => {
+                taken[at..at + words].fill(true);
+                Place::Register(at as u8)
+            }
+            None => {
+                let at = stack.next_multiple_of(align.max(4));
+                stack = at + 4 * words as u64;
+                Place::Stack(at)
+            }
+        };
+        (place, words as u8)
     };
-    values.map(&mut row).collect()
+    (values.map(&mut row).collect(), stack)
+}
+
+/// Bytes of the stack that arguments of functions of other modules take.
+pub(crate) fn on_stack(module: &Module) -> u64 {
+    let elsewhere = module.functions.iter().filter(|it| it.kind == FunctionKind::Func && it.body.is_none());
+    let taken = elsewhere.map(|it| rows(it.params.iter().map(|param| extent(module, &[], param))).1);
+    taken.max().unwrap_or(0).next_multiple_of(16)
 }
 
 /// Bytes of a parameter or result, and its alignment.
@@ -68,20 +101,22 @@ impl Select<'_> {
             return Err("of a function that takes an array without a size".to_owned());
         }
         let of = |list: &[Param]| rows(list.iter().map(|param| extent(self.module, registers, param)));
-        let params = of(&function.params).ok_or("with more arguments than registers have place for")?;
         if function.returns.len() > 1 {
             return Err("with several results".to_owned());
         }
-        let returns = of(&function.returns).ok_or("with a larger result than registers have place for")?;
-        Ok((params, returns))
+        match of(&function.returns) {
+            (returns, 0) if function.params.len() <= MOST => Ok((of(&function.params).0, returns)),
+            (_, 0) => Err("with so many arguments".to_owned()),
+            _ => Err("with a larger result than registers have place for".to_owned()),
+        }
     }
 
     /// Calls a function of another module.
     pub(super) fn call_linked(&mut self, id: FuncId, arguments: &[Argument], results: &[Argument]) -> Done {
         let (params, returns) = self.convention_of(id)?;
         let function = &self.module.functions[id.index()];
-        let mut loaded = Vec::new();
-        for ((argument, param), (first, words)) in arguments.iter().zip(&function.params).zip(params) {
+        let (mut loaded, mut stack) = (Vec::new(), Vec::new());
+        for ((argument, param), (place, words)) in arguments.iter().zip(&function.params).zip(params) {
             let from = match (argument, param) {
                 (Argument::Variable(mine), _) => self.local(*mine),
                 (Argument::Value(value), Param::RegisterType(ty)) => {
@@ -90,11 +125,20 @@ impl Select<'_> {
                 }
                 (Argument::Value(value), _) => self.value_in_frame(value, words)?,
             };
-            loaded.extend((0..words).map(|word| (first + word, from + 4 * u64::from(word))));
+            for word in 0..words {
+                let (bytes, from) = (4 * u64::from(word), from + 4 * u64::from(word));
+                match place {
+                    Place::Register(first) => loaded.push((first + word, from)),
+                    Place::Stack(at) => {
+                        let value = self.one("LDL", vec![Operand::in_frame(from as i64)]);
+                        stack.push((at + bytes, Operand::low(value)));
+                    }
+                }
+            }
         }
         let words = returns.first().map_or(0, |&(_, words)| words);
         let name = function.name.as_str();
-        let at = self.call_provided(name, &loaded, Vec::new(), words);
+        let at = self.call_provided(name, &loaded, stack, words);
         if let [result] = results {
             self.take_result(result, at, words);
         }
@@ -107,6 +151,9 @@ impl Select<'_> {
         self.code.keeps = true;
         self.at.end = Some(self.code.label());
         let text = |text: &str| Operand::Text(text.into());
+        if params.iter().any(|(place, _)| matches!(place, Place::Stack(_))) {
+            self.code.push(None, "MOV", vec![Operand::hardware(ABOVE)], vec![text("R1")]);
+        }
         let read = vec![text("R1"), text(crate::emit::FRAME), text("RZ")];
         self.code.push(None, "IADD3", vec![text("R1")], read);
         self.back = self.room(2);
@@ -119,16 +166,22 @@ impl Select<'_> {
         }
         let function = &self.module.functions[id.index()];
         let mut values = Vec::new();
-        for (param, (first, words)) in function.params.iter().zip(params) {
+        for (param, (place, words)) in function.params.iter().zip(params) {
             let at = match *param {
                 Param::Memory(id) => self.local(id),
                 Param::Register(_) | Param::RegisterType(_) => self.room(words),
             };
             for word in 0..words {
-                let read = vec![
-                    Operand::in_frame((at + 4 * u64::from(word)) as i64),
-                    Operand::hardware(first + word),
-                ];
+                let bytes = 4 * u64::from(word);
+                let register = match place {
+                    Place::Register(first) => first + word,
+                    Place::Stack(at) => {
+                        let from = Operand::Text(format_smolstr!("[R{ABOVE}+{:#x}]", at + bytes));
+                        self.code.push(None, "LDL", vec![Operand::hardware(WORD)], vec![from]);
+                        WORD
+                    }
+                };
+                let read = vec![Operand::in_frame((at + bytes) as i64), Operand::hardware(register)];
                 self.code.push(None, "STL", vec![], read);
             }
             if let Param::Register(id) = *param {
@@ -151,7 +204,8 @@ impl Select<'_> {
         }
         let function = &self.module.functions[id.index()];
         let mut loaded = Vec::new();
-        for (param, (first, words)) in function.returns.iter().zip(returns) {
+        for (param, (place, words)) in function.returns.iter().zip(returns) {
+            let Place::Register(first) = place else { continue };
             let from = match *param {
                 Param::Memory(id) => self.local(id),
                 Param::Register(id) => self.register_in_frame(id, u64::from(words) * 4),
@@ -184,16 +238,19 @@ impl Select<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::rows;
+    use super::{Place, rows};
 
-    /// As nvcc 13.0 calls `f(int, float4, int, char)` and `g(double, double, double, double, double, int, int)`.
+    /// As nvcc 13.0 calls `f(int, float4, int, char)`, `g(double, double, double, double, double, int, double, int)` and a function of twelve `int`, an `int`,
+    /// a `double` and an `int`.
     #[test]
-    fn later_arguments_fill_gaps() {
+    fn later_arguments_fill_gaps_and_others_stand_on_the_stack() {
+        let at = |register: u8, words: u8| (Place::Register(register), words);
+        let stack = |at: u64, words: u8| (Place::Stack(at), words);
         let placed = rows([(4, 4), (16, 16), (4, 4), (1, 1)].into_iter());
-        assert_eq!(placed, Some(vec![(4, 1), (8, 4), (5, 1), (6, 1)]));
-        let doubles = [(8, 8); 5].into_iter();
-        let placed = rows(doubles.clone().chain([(4, 4), (4, 4)]));
-        assert_eq!(placed.map(|rows| rows[5..].to_vec()), Some(vec![(14, 1), (15, 1)]));
-        assert_eq!(rows(doubles.chain([(4, 4), (8, 8)])), None);
+        assert_eq!(placed, (vec![at(4, 1), at(8, 4), at(5, 1), at(6, 1)], 0));
+        let placed = rows([(8, 8); 5].into_iter().chain([(4, 4), (8, 8), (4, 4)])).0;
+        assert_eq!(placed[5..], [at(14, 1), stack(0, 2), at(15, 1)]);
+        let (placed, bytes) = rows([(4, 4); 13].into_iter().chain([(8, 8), (4, 4)]));
+        assert_eq!((&placed[12..], bytes), (&[stack(0, 1), stack(8, 2), stack(16, 1)][..], 20));
     }
 }

@@ -49,7 +49,7 @@ use crate::code::{Class, Code, Label, Notes, Operand, Reg};
 use crate::layout::Layout;
 use crate::optimise::Waits;
 use crate::unroll::{self, Unrolled};
-pub(crate) use abi::is_kept;
+pub(crate) use abi::{is_kept, on_stack};
 use debug_info::Origin;
 use debug_info::machine_code::variables::Call;
 pub(crate) use externs::ON_STACK;
