@@ -44,6 +44,8 @@ struct Ways {
     names_signed: bool,
     /// There is a sum of two.
     adds_two: bool,
+    /// The shape of the least product of doubles is written in short.
+    shortens_shapes: bool,
 }
 
 impl Ways {
@@ -54,6 +56,7 @@ impl Ways {
             names_carries_of_extremes: target.takes("VIMNMX R0, PT, PT, R0, R0, PT"),
             names_signed: target.takes("VIMNMX.S32 R0, R0, R0, PT"),
             adds_two: target.takes("VIADD R0, R0, R0"),
+            shortens_shapes: target.takes("DMMA.884 R0, R0, R0, R0"),
         }
     }
 }
@@ -153,6 +156,10 @@ fn spell(one: &mut Instruction, target: Target, ways: &Ways) {
         "I2FP" if !target.has("I2FP") => {
             let rest = one.name["I2FP.F32".len()..].replace(".S32", "");
             renamed(one, format_smolstr!("I2F{rest}"));
+        }
+        "DMMA" if ways.shortens_shapes => {
+            let name = SmolStr::from(one.name.replace(".8x8x4", ".884"));
+            renamed(one, name);
         }
         // The unit that finds the least and greatest is another one.
         "REDUX" if target.has("CREDUX") && (one.name.contains("MIN") || one.name.contains("MAX")) => {

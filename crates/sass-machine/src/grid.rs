@@ -458,8 +458,9 @@ fn bank(device: &Device, launch: &Launch<'_>, constants: u64, parameters: u64) -
         put(window, &SHARED_WINDOW.to_le_bytes());
     }
     put(device.stack, &(LOCAL as u32).to_le_bytes());
-    if let Some(dynamic) = device.dynamic_shared {
-        put(dynamic, &launch.dynamic_shared.to_le_bytes());
+    let lower = device.lower_by_cluster * launch.cluster.max(1);
+    if let Some(at) = device.dynamic_shared.checked_sub(lower) {
+        put(at, &launch.dynamic_shared.to_le_bytes());
     }
     bank.extend(launch.params);
     bank

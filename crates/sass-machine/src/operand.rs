@@ -105,6 +105,8 @@ pub(crate) enum Special {
     SharedWindow,
     /// The CTA's rank in its cluster.
     ClusterRank,
+    /// CTAs of the cluster.
+    ClusterSize,
     Clock,
     GlobalTimer,
 }
@@ -129,6 +131,7 @@ impl Special {
             "SRZ" => Self::Zero,
             "SR_SWINHI" => Self::SharedWindow,
             "SR_CgaCtaId" => Self::ClusterRank,
+            "SR_CgaSize" => Self::ClusterSize,
             "SR_CLOCKLO" => Self::Clock,
             "SR_GLOBALTIMERLO" => Self::GlobalTimer,
             _ => return None,

@@ -28,8 +28,12 @@ pub struct Device {
     pub descriptor: u32,
     /// Whether accesses name the registers that hold it; else they are UR4 and UR5, which the text does not show.
     pub names_descriptor: bool,
-    /// Bytes of shared memory that a launch asks for beside the kernel's own; none where it is not known.
-    pub dynamic_shared: Option<u32>,
+    /// Bytes of shared memory that a launch asks for beside the kernel's own.
+    pub dynamic_shared: u32,
+    /// The first of the words that PTX calls `%envreg0` and so on.
+    pub environment: u32,
+    /// By so many bytes these words stand lower for each CTA of a cluster, of which there is one where none is asked for.
+    pub lower_by_cluster: u32,
     /// Bytes of shared memory that are the system's.
     pub reserved_shared: u32,
     /// The grid's number.
@@ -82,7 +86,9 @@ const fn ampere(arch: Arch, warps: u32) -> Device {
         stack: 0x28,
         descriptor: 0x118,
         names_descriptor: false,
-        dynamic_shared: Some(0x2c),
+        dynamic_shared: 0x2c,
+        environment: 0x88,
+        lower_by_cluster: 0,
         reserved_shared: 0x114,
         grid_id: 0x30,
         sm_count: 0x10c,
@@ -112,7 +118,9 @@ static SM_90: Device = Device {
     stack: 0x28,
     descriptor: 0x208,
     names_descriptor: true,
-    dynamic_shared: Some(0x2c),
+    dynamic_shared: 0x2c,
+    environment: 0x40,
+    lower_by_cluster: 0,
     reserved_shared: 0x114,
     grid_id: 0x30,
     sm_count: 0x10c,
@@ -145,8 +153,9 @@ const fn blackwell(arch: Arch, warps: u32) -> Device {
         stack: 0x37c,
         descriptor: 0x358,
         names_descriptor: true,
-        // Where it is depends on the size of clusters, in a way that is not known.
-        dynamic_shared: None,
+        dynamic_shared: 0x2ac,
+        environment: 0x250,
+        lower_by_cluster: 0xa0,
         reserved_shared: 0x16c,
         grid_id: 0x140,
         sm_count: 0x2d0,

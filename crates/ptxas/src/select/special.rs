@@ -58,9 +58,10 @@ impl Select<'_> {
                 self.one("MOV", vec![Operand::part(both, u8::from(register == GlobaltimerHi))])
             }
             Gridid => self.pair("LDC.64", vec![Operand::bank0(target.grid_id)]),
-            DynamicSmemSize => {
-                let at = target.dynamic_shared.ok_or("whose place in the constant bank is not known")?;
-                bank(self, at)
+            DynamicSmemSize => self.word_of_launch(target.dynamic_shared),
+            register if environment(register).is_some() => {
+                let number = environment(register).unwrap_or_default();
+                self.word_of_launch(target.environment + 4 * number)
             }
             Clusterid | ClusterCtaid if component > 2 => self.one("MOV", vec![Operand::zero()]),
             Nclusterid | ClusterNctaid if component > 2 => self.one("MOV", vec![Operand::number(1)]),
@@ -132,6 +133,19 @@ impl Select<'_> {
         let all = self.one("S2R", vec![Operand::Text(register.into())]);
         let moved = self.one("SHF.R.U32.HI", vec![Operand::zero(), Operand::number(8), Operand::low(all)]);
         self.one("SGXT.U32", vec![Operand::low(moved), Operand::number(bits)])
+    }
+
+    /// A word of constant bank 0 that some devices have lower for larger clusters.
+    fn word_of_launch(&mut self, at: u32) -> Reg {
+        let lower = self.target().lower_by_cluster;
+        if lower == 0 {
+            return self.one("LDC", vec![Operand::bank0(at)]);
+        }
+        let size = self.one("CS2R.32", vec![Operand::Text("SR_CgaSize".into())]);
+        let by = self.constant(lower.wrapping_neg());
+        let moved = self.mad(Operand::low(size), by, Operand::zero());
+        let from = Operand::Address { before: "c[0x0]", reg: moved, width: 1, beside: "", offset: at.into() };
+        self.one("LDC", vec![from])
     }
 
     /// The address of a variable in its own state space, as 64 bits.
@@ -235,4 +249,9 @@ impl Select<'_> {
 /// Whether it is a variable in local memory that all functions share, as modules have until PTX 3.0.
 pub(super) fn is_of_module(variable: &Variable) -> bool {
     variable.space == StateSpace::Local && variable.function.is_none()
+}
+
+/// The number of `%envreg0` and so on.
+fn environment(register: SpecialRegister) -> Option<u32> {
+    register.text().strip_prefix("%envreg")?.parse().ok()
 }

@@ -187,6 +187,9 @@ impl Select<'_> {
     }
 
     fn redux_float(&mut self, op: &i::ReduxFloat) -> Done {
+        if !self.target().has("CREDUX") {
+            return Err(format!("of floats, for which {} has no unit", self.target()));
+        }
         let kind = match op.op {
             i::ReduxFloatOp::Min => "MIN",
             i::ReduxFloatOp::Max => "MAX",
