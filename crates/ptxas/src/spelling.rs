@@ -44,6 +44,8 @@ struct Ways {
     names_signed: bool,
     /// There is a sum of two.
     adds_two: bool,
+    /// Something stands behind the handle of a texture or surface.
+    names_behind_handles: bool,
     /// The shape of the least product of doubles is written in short.
     shortens_shapes: bool,
 }
@@ -56,6 +58,7 @@ impl Ways {
             names_carries_of_extremes: target.takes("VIMNMX R0, PT, PT, R0, R0, PT"),
             names_signed: target.takes("VIMNMX.S32 R0, R0, R0, PT"),
             adds_two: target.takes("VIADD R0, R0, R0"),
+            names_behind_handles: target.takes("SUST.D.BA.1D.STRONG.SM.TRAP [R0], R0, UR4, 0x0"),
             shortens_shapes: target.takes("DMMA.884 R0, R0, R0, R0"),
         }
     }
@@ -156,6 +159,15 @@ fn spell(one: &mut Instruction, target: Target, ways: &Ways) {
         "I2FP" if !target.has("I2FP") => {
             let rest = one.name["I2FP.F32".len()..].replace(".S32", "");
             renamed(one, format_smolstr!("I2F{rest}"));
+        }
+        "TEX" | "TLD" | "TLD4" | "TXD" | "SUST" | "SULD" | "SURED" if !ways.names_behind_handles => {
+            let is_handle =
+                |operand: &Operand| matches!(operand, Operand::Text(text) if text.starts_with("UR"));
+            if let Some(at) = one.operands.iter().position(is_handle)
+                && one.operands.get(at + 1) == Some(&Operand::number(0))
+            {
+                one.operands.remove(at + 1);
+            }
         }
         "DMMA" if ways.shortens_shapes => {
             let name = SmolStr::from(one.name.replace(".8x8x4", ".884"));

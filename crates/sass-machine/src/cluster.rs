@@ -71,11 +71,6 @@ impl Begun {
 }
 
 impl Cluster {
-    /// How many CTAs there are.
-    pub(crate) fn ctas(&self) -> u64 {
-        self.memories.len() as u64
-    }
-
     /// The shared memory of a CTA.
     pub(crate) fn memory(&self, rank: u32) -> MutexGuard<'_, Vec<u8>> {
         lock(&self.memories[rank as usize])

@@ -653,7 +653,6 @@ impl Warp {
             Special::SharedWindow => SHARED_WINDOW >> 32,
             Special::Sm => u64::from(around.sm),
             Special::ClusterRank => around.member.as_ref().map_or(0, |member| u64::from(member.rank)),
-            Special::ClusterSize => around.member.as_ref().map_or(1, |member| member.cluster.ctas()),
             Special::Zero => 0,
             Special::Clock | Special::GlobalTimer => self.clock,
         }

@@ -32,7 +32,7 @@ pub struct Device {
     pub dynamic_shared: u32,
     /// The first of the words that PTX calls `%envreg0` and so on.
     pub environment: u32,
-    /// By so many bytes these words stand lower for each CTA of a cluster, of which there is one where none is asked for.
+    /// By so many bytes for each of what `SR_CgaSize` counts, these words, those of dynamic shared memory and of clusters, but for their kind, stand lower.
     pub lower_by_cluster: u32,
     /// Bytes of shared memory that are the system's.
     pub reserved_shared: u32,
@@ -50,7 +50,7 @@ pub struct Device {
     pub parameter_window: (u32, u32),
     /// The generic address of the parameters' end; none where there is no such word.
     pub parameters_end: Option<u32>,
-    /// What a launch says of clusters; none where there are no clusters, or where that is not known.
+    /// What a launch says of clusters; none where there are no clusters.
     pub clusters: Option<Clusters>,
     /// Warps that an SM has place for.
     pub warps: u32,
@@ -164,7 +164,14 @@ const fn blackwell(arch: Arch, warps: u32) -> Device {
         constants: 0x120,
         parameter_window: (0x348, 0),
         parameters_end: None,
-        clusters: None,
+        clusters: Some(Clusters {
+            kind: 0x36c,
+            size: 0x2a0,
+            inverse: 0x2b0,
+            count: 0x2c0,
+            ctas: 0x2cc,
+            aggregated_shared: 0x2bc,
+        }),
         warps,
     }
 }

@@ -87,13 +87,15 @@ pub(super) fn issue(one: &Instruction, target: Target) -> Issue {
     let Latency::Fixed(pipe) = latency(one) else {
         return Issue { control: control(one), pauses: Vec::new() };
     };
-    let (least, cycles) = match pipe {
-        Pipe::Matrices(cycles) => (1, cycles.into()),
-        _ => (0, 0),
-    };
     let table = sass::latency::table(target.sm());
-    let known = table.and_then(|table| table.cycles(table.class(one.name.spelled())?, Consumer::Class(None)));
-    let cycles = known.unwrap_or(0).max(cycles);
+    let class = table.and_then(|table| Some((table, table.class(one.name.spelled())?)));
+    let (least, cycles) = match pipe {
+        Pipe::Matrices(cycles) => {
+            let known = class.and_then(|(table, class)| table.cycles(class, Consumer::Class(None)));
+            (1, known.unwrap_or(0).max(cycles.into()))
+        }
+        _ => (0, class.and_then(|(table, class)| table.longest(class)).unwrap_or(0)),
+    };
     let pauses = cycles.div_ceil(STALL.into()).saturating_sub(1).max(least);
     Issue { control: control(one), pauses: vec![waiting(); pauses as usize] }
 }

@@ -69,14 +69,15 @@ impl Select<'_> {
             ClusterCtaid => {
                 let cta = s2r(self, &axis("SR_CTAID").unwrap_or_default());
                 let cluster = self.cluster_of(&axis("SR_CTAID").unwrap_or_default(), component)?;
-                let size = bank(self, self.clusters_of_device()?.size + u32::from(component) * 4);
+                let at = self.clusters_of_device()?.size + u32::from(component) * 4;
+                let size = self.word_of_launch(at);
                 let minus = self
                     .one("IADD3", vec![Operand::low(cluster).signed("-"), Operand::zero(), Operand::zero()]);
                 self.mad(Operand::low(size), Operand::low(minus), Operand::low(cta))
             }
-            ClusterNctaid => bank(self, self.clusters_of_device()?.size + u32::from(component) * 4),
-            ClusterNctarank => bank(self, self.clusters_of_device()?.ctas),
-            Nclusterid => bank(self, self.clusters_of_device()?.count + u32::from(component) * 4),
+            ClusterNctaid => self.word_of_launch(self.clusters_of_device()?.size + u32::from(component) * 4),
+            ClusterNctarank => self.word_of_launch(self.clusters_of_device()?.ctas),
+            Nclusterid => self.word_of_launch(self.clusters_of_device()?.count + u32::from(component) * 4),
             TotalSmemSize => {
                 let all = s2r(self, "SR_SMEMSZ");
                 let reserved = bank(self, target.reserved_shared);
@@ -87,7 +88,7 @@ impl Select<'_> {
             }
             AggrSmemSize => {
                 let all = s2r(self, "SR_SMEMSZ");
-                let most = bank(self, self.clusters_of_device()?.aggregated_shared);
+                let most = self.word_of_launch(self.clusters_of_device()?.aggregated_shared);
                 self.one("VIMNMX.U32", vec![Operand::low(all), Operand::low(most), Operand::always(false)])
             }
             ReservedSmemOffsetBegin | ReservedSmemOffset0 | ReservedSmemOffsetCap
@@ -115,7 +116,7 @@ impl Select<'_> {
     fn cluster_of(&mut self, cta: &str, component: u8) -> Result<Reg, Refusal> {
         let inverse = self.clusters_of_device()?.inverse;
         let cta = self.one("S2R", vec![Operand::Text(cta.into())]);
-        let inverse = self.one("LDC", vec![Operand::bank0(inverse + u32::from(component) * 4)]);
+        let inverse = self.word_of_launch(inverse + u32::from(component) * 4);
         let float = self.one("I2FP.F32.U32", vec![Operand::low(cta)]);
         let product = self.one("FMUL", vec![Operand::low(float), Operand::low(inverse)]);
         Ok(self.one("F2I.U32.TRUNC.NTZ", vec![Operand::low(product)]))
@@ -124,9 +125,7 @@ impl Select<'_> {
     /// Where the constant bank tells of clusters.
     pub(super) fn clusters_of_device(&self) -> Result<&'static Clusters, Refusal> {
         let target = self.target();
-        target
-            .clusters()
-            .ok_or_else(|| format!("{target} has no clusters, or it is not known where it tells of them"))
+        target.clusters().ok_or_else(|| format!("{target} has no clusters"))
     }
 
     fn field(&mut self, register: &str, bits: u32) -> Reg {
@@ -135,7 +134,7 @@ impl Select<'_> {
         self.one("SGXT.U32", vec![Operand::low(moved), Operand::number(bits)])
     }
 
-    /// A word of constant bank 0 that some devices have lower for larger clusters.
+    /// A word of constant bank 0 that some devices have lower by a special register.
     fn word_of_launch(&mut self, at: u32) -> Reg {
         let lower = self.target().lower_by_cluster;
         if lower == 0 {
