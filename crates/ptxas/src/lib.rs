@@ -142,6 +142,14 @@ pub fn compile_entries(
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let module: &Module = module;
     let options = options.into();
+    // nvlink 13.0 does not survive code of these devices without its other form, `.nv.capmerc`.
+    if options.relocatable && options.target.sm() >= 100 {
+        let text = format!(
+            "code of {} for a linker, which carries a second form of it, is not made yet",
+            options.target
+        );
+        return Err(vec![Diagnostic::error(codes::DECLARATION, Default::default(), text)]);
+    }
     let mut errors = Vec::new();
     let bodies = Bodies::new(module);
     let mut kernels = Vec::new();

@@ -135,6 +135,12 @@ fn variables_are_what_a_linker_looks_for() {
         named(CALL, "elsewhere"),
     ];
     assert_eq!(relocations(&elf, ".text.k"), expected);
+    // A linker finds out how much stack a kernel needs, if nobody says so before.
+    let told = |attribute: u8| {
+        let number = elf.find(".nv.info").expect("what is said of functions");
+        elf.sections[number as usize].data().windows(4).any(|it| it == [4, attribute, 8, 0])
+    };
+    assert!(told(0x23) && !told(0x12));
     // nvlink takes a call graph behind the notes alone.
     assert!(elf.find(".nv.callgraph") > elf.find(".note.nv.cuinfo"));
 }
@@ -142,7 +148,7 @@ fn variables_are_what_a_linker_looks_for() {
 /// Four words that are aligned for it come to R8, the next arguments to the gap behind the first, and what is left over to the stack.
 #[test]
 fn arguments_stand_where_the_convention_has_them() {
-    for target in ptxas::Target::all() {
+    for target in ptxas::Target::all().filter(|target| target.sm() < 100) {
         let done = compile(TEXT, target).unwrap_or_else(|why| panic!("{target}: {why:?}"));
         let code = |name: &str| {
             let kernel = done.kernels.iter().find(|kernel| kernel.name == name).expect("it is compiled");
@@ -163,7 +169,7 @@ fn arguments_stand_where_the_convention_has_them() {
     }
 }
 
-/// R16 to R31, and of those behind the upper four of each eight, are the caller's.
+/// R2, R16 to R31, and of those behind the upper four of each eight, are the caller's.
 #[test]
 fn a_function_leaves_its_callers_registers_alone() {
     const COUNT: usize = 90;
@@ -188,7 +194,8 @@ fn a_function_leaves_its_callers_registers_alone() {
         }
     }
     // R20 and R21 have the address to return to.
-    let callers = |&number: &u32| (16..32).contains(&number) || number >= 32 && number % 8 >= 4;
+    let callers =
+        |&number: &u32| number == 2 || (16..32).contains(&number) || number >= 32 && number % 8 >= 4;
     let touched: Vec<u32> = named.into_iter().filter(callers).collect();
     assert_eq!(touched, [20, 21]);
 }
@@ -203,6 +210,9 @@ fn what_no_linker_could_make_right_is_refused_by_name() {
     assert!(refused(&address).contains("the address of a function that other modules may call"));
     let stored = TEXT.replace(".visible .entry", ".visible .global .u64 f = here;\n.visible .entry");
     assert!(refused(&stored).contains("the variable `f`"));
+    let blackwell = ptxas::Target::all().find(|target| target.sm() == 100).expect("it is known");
+    let why = compile(TEXT, blackwell).expect_err("no cubin");
+    assert!(why[0].message.contains("code of sm_100 for a linker"));
     let large = TEXT.replace("(.param .b64 r) here", "(.param .align 8 .b8 r[56]) here");
     assert!(refused(&large).contains("a larger result than registers have place for"));
 }

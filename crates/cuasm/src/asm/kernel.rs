@@ -6,6 +6,7 @@
 
 use super::draft::{Body, Draft, Item, Section};
 use crate::codes::{self, Findings};
+use crate::defaults::RELOCATABLE;
 use crate::info;
 use crate::syntax::{self, Argument, Expression, Line};
 use cubin::elf::section as kind;
@@ -28,9 +29,11 @@ pub fn parameter_offset(sm: u32, end: u64, align: u64) -> u64 {
     (base + end).next_multiple_of(align) - base
 }
 
-/// `EIATTR_FRAME_SIZE` and `EIATTR_MIN_STACK_SIZE`: bytes of the stack.
+/// `EIATTR_FRAME_SIZE` and `EIATTR_MIN_STACK_SIZE`: bytes of the stack. A linker finds the second one out, unless it is there already, and a file for one has
+/// `EIATTR_MAX_STACK_SIZE`, of no bytes, in its place.
 const FRAME_SIZE: u8 = 0x11;
 const MIN_STACK_SIZE: u8 = 0x12;
+const MAX_STACK_SIZE: u8 = 0x23;
 
 /// Where the driver reads which function calls which.
 const CALL_GRAPH: &str = ".nv.callgraph";
@@ -191,13 +194,17 @@ fn about(draft: &mut Draft, name: &str, stack: i128, span: Span) {
             ..Section::default()
         })
     });
+    let is_linked = draft.header.as_ref().is_some_and(|header| header.kind == RELOCATABLE);
     let argument = |expression| Argument { expression, span };
     let symbol = || argument(index(name));
     let stack = || argument(Expression::Number(stack));
     let rows = [
         (info::REGISTERS, argument(Expression::Name("auto".to_owned()))),
         (FRAME_SIZE, stack()),
-        (MIN_STACK_SIZE, stack()),
+        match is_linked {
+            true => (MAX_STACK_SIZE, argument(Expression::Number(0))),
+            false => (MIN_STACK_SIZE, stack()),
+        },
     ];
     for (attribute, value) in rows {
         let body = Body::Attribute(attribute, vec![symbol(), value]);

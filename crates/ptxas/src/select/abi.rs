@@ -22,14 +22,14 @@ const BACK: [u8; 2] = [20, 21];
 /// Whether the caller finds a register as it was. A function names none of these.
 pub(crate) fn is_kept(register: u32) -> bool {
     match register {
+        2 | 16..32 => true,
         0..16 => false,
-        16..32 => true,
         _ => register % 8 >= 4,
     }
 }
 
 /// What holds the caller's stack pointer, and a word from there, while a function begins.
-const ABOVE: u8 = 2;
+const ABOVE: u8 = 0;
 const WORD: u8 = 3;
 
 /// Where a value stands.

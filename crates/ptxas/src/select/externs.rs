@@ -161,7 +161,7 @@ impl Select<'_> {
     /// The address of a place in the code, to return to, where `LEPC` gives its own alone: that and the distance.
     fn address_of_code(&mut self, label: Label) {
         let here = self.code.label();
-        let [low, high, scratch] = [BACK, BACK + 1, FUNCTION].map(Operand::hardware);
+        let [low, high, scratch] = [BACK, BACK + 1, FUNCTION + 1].map(Operand::hardware);
         self.code.place(here);
         self.code.push(None, "LEPC", vec![low.clone()], vec![]);
         let carry = self.flag();
