@@ -141,8 +141,19 @@ fn variables_are_what_a_linker_looks_for() {
         elf.sections[number as usize].data().windows(4).any(|it| it == [4, attribute, 8, 0])
     };
     assert!(told(0x23) && !told(0x12));
-    // nvlink takes a call graph behind the notes alone.
+    // nvlink takes a call graph behind the notes alone. It begins with a pair that says so, and has each caller with whom it calls.
     assert!(elf.find(".nv.callgraph") > elf.find(".note.nv.cuinfo"));
+    let more = TEXT.replace(
+        ".visible .entry k(",
+        ".visible .func m() { .param .b64 x; .reg .b64 %d<2>; call (x), far, (); ret; }\n.visible .entry k(",
+    );
+    let more = more.replace(".extern .func", ".extern .func (.param .b64 r) far();\n.extern .func");
+    let done = compile(&more, ptxas::Target::default()).expect("a cubin");
+    let elf = Elf::parse(&done.cubin).expect("a cubin");
+    let graph = elf.sections[elf.find(".nv.callgraph").expect("calls") as usize].data().to_vec();
+    let words: Vec<u32> = graph.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    assert_eq!((&words[..2], words.len()), (&[0, u32::MAX][..], 12));
+    assert!(words[2..6].iter().all(|&word| word != 0), "{words:x?}");
 }
 
 /// Four words that are aligned for it come to R8, the next arguments to the gap behind the first, and what is left over to the stack.

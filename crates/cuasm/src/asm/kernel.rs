@@ -241,7 +241,10 @@ fn call(draft: &mut Draft, name: &str, functions: &[&str], span: Span) -> String
         ),
         span,
     };
-    draft.sections[section].items.splice(1..1, functions.iter().map(pair));
+    let items = &mut draft.sections[section].items;
+    let first = items.iter().position(|item| matches!(item.body, Body::Values(..)));
+    let at = first.map_or(0, |first| first + 1);
+    items.splice(at..at, functions.iter().map(pair));
     String::new()
 }
 
