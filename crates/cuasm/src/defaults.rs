@@ -84,6 +84,8 @@ pub(crate) const SYMBOL_BITS: u32 = 24;
 
 /// `ET_EXEC`.
 pub(crate) const EXECUTABLE: u16 = 2;
+/// `ET_REL`, a file for a linker.
+pub(crate) const RELOCATABLE: u16 = 1;
 
 /// The segments of an executable: the table itself twice, then each run of sections in memory with the same rights.
 pub(crate) fn segments(sections: &[elf::Section]) -> Vec<elf::Segment> {

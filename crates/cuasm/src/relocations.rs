@@ -5,7 +5,7 @@ pub(crate) const ADDRESS: u32 = 2;
 
 /// Types whose place is an operand of an instruction: the type, the function, and the operand's lowest bit. All have 32
 /// bits.
-const OPERANDS: [(u32, &str, u32); 2] = [(0x38, "32@lo", 32), (0x39, "32@hi", 32)];
+const OPERANDS: [(u32, &str, u32); 3] = [(0x38, "32@lo", 32), (0x39, "32@hi", 32), (0x37, "32@abs", 32)];
 
 /// A field of an instruction word that a relocation fills in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

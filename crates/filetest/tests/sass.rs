@@ -60,9 +60,10 @@ const FAIL_ELSEWHERE: [&str; 9] = [
 ];
 
 /// Those that fail besides where shared memory belongs to clusters.
-const FAIL_WITH_CLUSTERS: [&str; 4] = [
+const FAIL_WITH_CLUSTERS: [&str; 5] = [
     "tests/run/async/copy-thread-arrives.ptx",
     "tests/run/bulk/packed.ptx",
+    "tests/run/cluster/memory.ptx",
     "tests/run/memory/lanes-of-a-copy.ptx",
     "tests/run/warp/members.ptx",
 ];

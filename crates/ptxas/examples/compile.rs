@@ -1,14 +1,27 @@
-//! `compile FILE.ptx FILE.cubin`: a module as a cubin, and what each kernel takes.
+//! `compile FILE.ptx FILE.cubin [sm_80] [-c]`: a module as a cubin, or with `-c` as what a linker takes, and what each kernel takes.
 
 use ptx::source::Source;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [input, output] = arguments.as_slice() else {
-        eprintln!("usage: compile FILE.ptx FILE.cubin");
+    let [input, output, more @ ..] = arguments.as_slice() else {
+        eprintln!("usage: compile FILE.ptx FILE.cubin [sm_80] [-c]");
         return ExitCode::FAILURE;
     };
+    let mut options = ptxas::Options::from(ptxas::Level::Overlapped);
+    for argument in more {
+        match argument.as_str() {
+            "-c" => options.relocatable = true,
+            target => match target.parse() {
+                Ok(target) => options.target = target,
+                Err(why) => {
+                    eprintln!("{why}");
+                    return ExitCode::FAILURE;
+                }
+            },
+        }
+    }
     let text = match std::fs::read_to_string(input) {
         Ok(text) => text,
         Err(error) => {
@@ -17,7 +30,9 @@ fn main() -> ExitCode {
         }
     };
     let source = Source::new(input.as_str(), text.as_str());
-    let compiled = ptx::compile(&source).into_result().and_then(|(module, _)| ptxas::compile(&module));
+    let compiled = ptx::compile(&source)
+        .into_result()
+        .and_then(|(module, _)| ptxas::compile_entries(&module, options, |_| true));
     match compiled {
         Ok(compiled) => {
             for kernel in &compiled.kernels {

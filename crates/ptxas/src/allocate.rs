@@ -169,6 +169,11 @@ impl Placing<'_> {
         let mut uniform = UNIFORM;
         let mut general = File::new(limit.min(GENERAL));
         general.take(STACK_POINTER as usize, &[Range { start: 0, end: u32::MAX }], None);
+        if self.code.keeps {
+            for kept in (0..limit.min(GENERAL)).filter(|&register| crate::select::is_kept(register)) {
+                general.take(kept as usize, &[Range { start: 0, end: u32::MAX }], None);
+            }
+        }
         let mut predicates = File::new(PREDICATES);
         let mut without = HashSet::default();
         for (range, i) in order {

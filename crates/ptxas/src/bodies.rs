@@ -11,7 +11,7 @@ pub(crate) struct Bodies<'a> {
     lowered: Vec<Option<Rc<Function<'a>>>>,
     /// Whether any of them takes room on the stack, or gives it back.
     pub(crate) moves_stack: bool,
-    /// Bytes at the lower end of each frame that are for arguments of functions of the driver.
+    /// Bytes at the lower end of each frame that are for arguments of functions of the driver, and of other modules.
     pub(crate) handed_on_stack: u64,
 }
 
@@ -26,7 +26,7 @@ impl<'a> Bodies<'a> {
                 |instruction| matches!(&instruction.op, Op::Tex(op) if select::is_fetched_by_function(op)),
             )
         });
-        let handed_on_stack = if hands { select::ON_STACK } else { 0 };
+        let handed_on_stack = if hands { select::ON_STACK } else { 0 }.max(select::on_stack(module));
         Self { module, lowered, moves_stack, handed_on_stack }
     }
 

@@ -339,6 +339,8 @@ pub struct Code {
     origin: Option<Origin>,
     /// No temporary becomes the register that it is copied to.
     apart: bool,
+    /// The caller finds some registers as they were.
+    pub(crate) keeps: bool,
     /// What is noted for who looks for variables, if that is wanted.
     pub(crate) notes: Option<Notes>,
 }

@@ -9,7 +9,9 @@ use crate::spill::Traffic;
 use crate::{Made, allocate};
 use cuasm::Program;
 use debug_info::machine_code::{Section, Symbol as Addressed};
-use ptx::module::{FuncId, Function, LaunchBounds, Linkage, Module, Relocation, Symbol, VarId, Variable};
+use ptx::module::{
+    FuncId, Function, FunctionKind, LaunchBounds, Linkage, Module, Relocation, Symbol, VarId, Variable,
+};
 use ptx::types::StateSpace;
 use sass::Control;
 use std::collections::BTreeMap;
@@ -41,58 +43,116 @@ pub(crate) struct Kernel<'a> {
     pub(crate) spilled: Traffic,
 }
 
-/// How variables are written: for a device, or for a linker, which wants to know what memory they are in.
-struct Kinds {
-    initialised: &'static str,
-    zero: &'static str,
-    symbol: &'static str,
-    /// Bits of the symbol beside its visibility.
-    other: Option<u8>,
+/// How variables are written for a device; a linker wants to know what memory they are in.
+const OBJECT: &str = "object";
+const OF_LINKER: &str = "\"STT_CUDA_OBJECT\"";
+
+/// Bits of a symbol beside its visibility, for a linker: which memory it is in.
+fn memory(space: StateSpace) -> u8 {
+    match space {
+        StateSpace::Const => 0x80,
+        StateSpace::Shared => 0x40,
+        _ => 0x20,
+    }
 }
 
-const FOR_DEVICES: Kinds = Kinds { initialised: "progbits", zero: "nobits", symbol: "object", other: None };
-const FOR_LINKERS: Kinds = Kinds {
-    initialised: "\"SHT_CUDA_GLOBAL_INIT\"",
-    zero: "\"SHT_CUDA_GLOBAL\"",
-    symbol: "\"STT_CUDA_OBJECT\"",
-    other: Some(0x20),
-};
+fn of_space(module: &Module, space: StateSpace) -> impl Iterator<Item = (VarId, &Variable)> {
+    let all = module.variables.iter().enumerate().filter(move |(_, variable)| variable.space == space);
+    all.map(|(index, variable)| (VarId(index as u32), variable))
+}
 
 /// Variables, as sections of the whole module.
-pub(crate) fn variables(module: &Module, layout: &Layout, relocatable: bool, out: &mut String) {
-    let kinds = if relocatable { FOR_LINKERS } else { FOR_DEVICES };
-    let of = |space: StateSpace| {
-        let all = module.variables.iter().enumerate().filter(move |(_, v)| v.space == space);
-        all.map(|(index, variable)| (VarId(index as u32), variable))
+pub(crate) fn variables(module: &Module, layout: &Layout, out: &mut String) {
+    let linked = layout.relocatable;
+    let kinds = match linked {
+        true => ["\"SHT_CUDA_GLOBAL_INIT\"", "\"SHT_CUDA_GLOBAL\"", "\"SHT_CUDA_CONSTANT_B3\""],
+        false => ["progbits", "nobits", "progbits"],
     };
-    for (section, kind, initialised) in
-        [(".nv.global.init", kinds.initialised, true), (".nv.global", kinds.zero, false)]
+    for (section, kind, initialised) in [(".nv.global.init", kinds[0], true), (".nv.global", kinds[1], false)]
     {
         let mut opened = false;
-        for (id, variable) in of(StateSpace::Global) {
+        for (id, variable) in of_space(module, StateSpace::Global) {
             let zero = variable.init.iter().all(|&byte| byte == 0) && variable.relocations.is_empty();
-            if zero == initialised {
+            if zero == initialised || variable.linkage == Linkage::Extern {
                 continue;
             }
             if !opened {
                 let _ = writeln!(out, "\t.section\t{section},\"aw\",@{kind}");
                 opened = true;
             }
-            let Some(name) = layout.global(id) else { continue };
-            symbol(out, name, variable, &kinds);
+            let Some(name) = layout.symbol(id) else { continue };
+            symbol(out, name, variable, linked);
             let bytes = if initialised { initial(module, layout, variable) } else { Vec::new() };
             data(out, &bytes, variable.size, &addresses(module, layout, variable));
         }
     }
-    if layout.constants.is_empty() {
-        return;
-    }
-    out.push_str("\t.section\t.nv.constant3,\"a\",@progbits\n");
+    let mut opened = false;
     for placed in &layout.constants {
         let variable = &module.variables[placed.id.index()];
-        symbol(out, &variable.name, variable, &kinds);
+        if variable.linkage == Linkage::Extern {
+            continue;
+        }
+        if !opened {
+            let _ = writeln!(out, "\t.section\t.nv.constant3,\"a\",@{}", kinds[2]);
+            opened = true;
+        }
+        symbol(out, layout.symbol(placed.id).unwrap_or(&variable.name), variable, linked);
         let bytes = initial(module, layout, variable);
         data(out, &bytes, variable.size, &addresses(module, layout, variable));
+    }
+    if linked {
+        shared(module, layout, None, out);
+        elsewhere(module, layout, out);
+    }
+}
+
+/// Variables in shared memory for a linker to place: those of a kernel, or those that several may use. A symbol says how its variable is aligned, and
+/// not where it is.
+fn shared(module: &Module, layout: &Layout, kernel: Option<FuncId>, out: &mut String) {
+    let is_kernels =
+        |id: Option<FuncId>| id.filter(|id| module.functions[id.index()].kind == FunctionKind::Entry);
+    let mut own: Vec<_> = of_space(module, StateSpace::Shared)
+        .filter(|(_, variable)| {
+            is_kernels(variable.function) == kernel
+                && !variable.unsized_array
+                && variable.linkage != Linkage::Extern
+        })
+        .collect();
+    own.sort_by_key(|(_, variable)| variable.align.max(1));
+    let Some((_, last)) = own.last() else { return };
+    let align = u64::from(last.align.max(1));
+    let (section, flags) = match kernel {
+        Some(id) => (format!(".nv.shared.{}", module.functions[id.index()].name), "awI"),
+        None => (".nv_debug.shared".to_owned(), "aw"),
+    };
+    let _ = writeln!(out, "\t.section\t\"{section}\",\"{flags}\",@\"SHT_CUDA_SHARED\"\n\t.align\t{align}");
+    let (mut at, mut bytes) = (0, 0_u64);
+    for (id, variable) in own {
+        let align = u64::from(variable.align.max(1));
+        bytes = bytes.next_multiple_of(align) + variable.size;
+        let Some(name) = layout.symbol(id) else { continue };
+        if at < align {
+            let _ = writeln!(out, "\t.zero\t{}", align - at);
+            at = align;
+        }
+        declare(out, name, variable, true);
+        let _ = writeln!(out, "\t.size\t\"{name}\",{:#x}\n\"{name}\":", variable.size);
+    }
+    let _ = writeln!(out, "\t.zero\t{}", bytes.max(align) - at);
+}
+
+/// What other modules define, or what has no size until a launch.
+fn elsewhere(module: &Module, layout: &Layout, out: &mut String) {
+    for space in [StateSpace::Global, StateSpace::Const, StateSpace::Shared] {
+        for (id, variable) in of_space(module, space) {
+            let is_open = space == StateSpace::Shared && variable.unsized_array;
+            let Some(name) = layout.symbol(id).filter(|_| variable.linkage == Linkage::Extern || is_open)
+            else {
+                continue;
+            };
+            declare(out, name, variable, true);
+            let _ = writeln!(out, "\t.size\t\"{name}\",{:#x}", if is_open { 0 } else { variable.size });
+        }
     }
 }
 
@@ -107,10 +167,11 @@ pub(crate) fn debug(module: &Module, layout: &Layout, sections: &[Section], out:
             // A variable in constant memory has a generic address, as ptxas writes it.
             let (kind, name) = match address.symbol {
                 Addressed::Kernel(id) => ("R_CUDA_64", module.functions[id.index()].name.as_str()),
-                Addressed::Variable(id) => match layout.global(id) {
-                    Some(name) => ("R_CUDA_64", name),
-                    None => ("R_CUDA_G64", module.variables[id.index()].name.as_str()),
-                },
+                Addressed::Variable(id) => {
+                    let variable = &module.variables[id.index()];
+                    let name = layout.symbol(id).unwrap_or(&variable.name);
+                    (if variable.space == StateSpace::Const { "R_CUDA_G64" } else { "R_CUDA_64" }, name)
+                }
             };
             let _ = writeln!(out, "\t.reloc\t{kind}, \"{name}\" + {}", address.offset);
         }
@@ -125,23 +186,24 @@ fn bytes(out: &mut String, bytes: &[u8]) {
     }
 }
 
-fn symbol(out: &mut String, name: &str, variable: &Variable, kinds: &Kinds) {
+/// What a symbol is.
+fn declare(out: &mut String, name: &str, variable: &Variable, linked: bool) {
     let binding = match variable.linkage {
         Linkage::Internal => ".local",
         Linkage::Weak | Linkage::Common => ".weak",
         Linkage::Visible | Linkage::Extern => ".global",
     };
-    let quoted = format!("\"{name}\"");
-    let _ = writeln!(
-        out,
-        "\t.align\t{}\n\t{binding}\t{quoted}\n\t.type\t{quoted},@{}",
-        variable.align.max(1),
-        kinds.symbol
-    );
-    if let Some(other) = kinds.other {
-        let _ = writeln!(out, "\t.other\t{quoted},{other:#x}");
+    let kind = if linked { OF_LINKER } else { OBJECT };
+    let _ = writeln!(out, "\t{binding}\t\"{name}\"\n\t.type\t\"{name}\",@{kind}");
+    if linked {
+        let _ = writeln!(out, "\t.other\t\"{name}\",{:#x}", memory(variable.space));
     }
-    let _ = writeln!(out, "\t.size\t{quoted},(\"{name}$end\" - {quoted})\n{quoted}:");
+}
+
+fn symbol(out: &mut String, name: &str, variable: &Variable, linked: bool) {
+    let _ = writeln!(out, "\t.align\t{}", variable.align.max(1));
+    declare(out, name, variable, linked);
+    let _ = writeln!(out, "\t.size\t\"{name}\",(\"{name}$end\" - \"{name}\")\n\"{name}\":");
 }
 
 /// A variable's initial bytes, with the numbers of functions and the places in the constant bank in them.
@@ -152,7 +214,7 @@ fn initial(module: &Module, layout: &Layout, variable: &Variable) -> Vec<u8> {
         bytes.resize(bytes.len().max(end.min(variable.size as usize)), 0);
         let number = match relocation.target {
             Symbol::Function(id) => function_number(id),
-            Symbol::Variable(id) if is_place(module, id, relocation) => match layout.constant(id) {
+            Symbol::Variable(id) if is_place(module, layout, id, relocation) => match layout.constant(id) {
                 Some(place) => place,
                 None => continue,
             },
@@ -167,18 +229,18 @@ fn initial(module: &Module, layout: &Layout, variable: &Variable) -> Vec<u8> {
 }
 
 /// Whether what is asked for is where a variable lies in its bank of constants, which is known here.
-fn is_place(module: &Module, id: VarId, relocation: &Relocation) -> bool {
-    module.variables[id.index()].space == StateSpace::Const && !relocation.generic
+fn is_place(module: &Module, layout: &Layout, id: VarId, relocation: &Relocation) -> bool {
+    module.variables[id.index()].space == StateSpace::Const && !relocation.generic && !layout.relocatable
 }
 
 /// The relocations of a variable's initial value, as directives, by their places.
 fn addresses(module: &Module, layout: &Layout, variable: &Variable) -> BTreeMap<usize, String> {
     let of = |relocation: &Relocation| {
         let target = match relocation.target {
-            Symbol::Variable(id) if !is_place(module, id, relocation) => id,
+            Symbol::Variable(id) if !is_place(module, layout, id, relocation) => id,
             _ => return None,
         };
-        let symbol = layout.global(target).unwrap_or(&module.variables[target.index()].name);
+        let symbol = layout.symbol(target).unwrap_or(&module.variables[target.index()].name);
         let kind = match (relocation.generic, relocation.bytes) {
             (true, 8) => "R_CUDA_G64",
             (true, _) => "R_CUDA_G32",
@@ -247,6 +309,7 @@ impl Out {
 /// Writes one kernel's sections, and says what its instructions are for, and how many there are in front of each line of its code. Labels
 /// of all kernels are numbered on from `labels`.
 pub(crate) fn kernel(
+    module: &Module,
     kernel: &Kernel<'_>,
     level: Level,
     labels: &mut u32,
@@ -254,7 +317,8 @@ pub(crate) fn kernel(
 ) -> (Vec<Made>, Vec<u32>) {
     let name = &kernel.declaration.name;
     let mut arguments = String::new();
-    for parameter in &kernel.layout.parameters {
+    let is_kernel = kernel.declaration.kind == FunctionKind::Entry;
+    for parameter in kernel.layout.parameters.iter().filter(|_| is_kernel) {
         let _ = write!(arguments, ", align@({}), {}", parameter.align, parameter.size);
     }
     arguments.push_str(&bounds(&kernel.declaration.bounds));
@@ -265,10 +329,16 @@ pub(crate) fn kernel(
     if kernel.code.lines.iter().any(barrier) {
         arguments.push_str(", barriers@(auto)");
     }
+    // Of a file for a linker nobody asks where functions of the driver are called.
+    let called = if kernel.layout.relocatable { "linked" } else { "extern" };
     for function in kernel.code.externs() {
-        let _ = write!(arguments, ", extern@(\"{function}\")");
+        let _ = write!(arguments, ", {called}@(\"{function}\")");
     }
-    out.directives(&format!("\t.kernel\t\"{name}\"{arguments}\n"));
+    let directive = if is_kernel { ".kernel" } else { ".function" };
+    out.directives(&format!("\t{directive}\t\"{name}\"{arguments}\n"));
+    if !is_kernel && kernel.declaration.linkage == Linkage::Weak {
+        out.directives(&format!("\t.weak\t\"{name}\"\n"));
+    }
     let base = *labels;
     let issues = schedule::issues(level, &kernel.code, &kernel.allocation);
     let in_use = out.text.as_ref().map(|_| allocate::in_use(&kernel.code));
@@ -291,9 +361,13 @@ pub(crate) fn kernel(
             }
             Line::Instruction(one) => one,
         };
-        if one.name.starts_with("CALL.ABS") {
-            // The driver reads where it is called.
-            out.label(format!(".CUASM_OFFSET_LABEL.{name}.EIATTR_SYSCALL_OFFSETS.#"));
+        if let (true, Some(Operand::Text(callee))) = (one.name.starts_with("CALL.ABS"), one.operands.first())
+        {
+            match kernel.layout.relocatable {
+                true => out.directives(&format!("\t.reloc\tR_CUDA_ABS55_16_34, \"{callee}\"\n")),
+                // The driver reads where it is called.
+                false => out.label(format!(".CUASM_OFFSET_LABEL.{name}.EIATTR_SYSCALL_OFFSETS.#")),
+            }
         }
         let pauses = issue.pauses.iter().map(|&control| (control, "NOP".to_owned()));
         for (control, text) in
@@ -316,7 +390,11 @@ pub(crate) fn kernel(
     out.label(format!(".L_x_{end}"));
     let at_once = Control { yield_flag: true, stall: 0, ..Control::default() };
     out.instruction(at_once, format!("BRA `(.L_x_{end})"));
-    if kernel.layout.shared_bytes > 0 {
+    if kernel.layout.relocatable {
+        let mut variables = String::new();
+        shared(module, &kernel.layout, Some(kernel.id), &mut variables);
+        out.directives(&variables);
+    } else if kernel.layout.shared_bytes > 0 {
         let bytes = kernel.layout.shared_bytes + u64::from(kernel.layout.target.system_shared);
         out.directives(&format!(
             "\t.section\t\".nv.shared.{name}\",\"awI\",@nobits\n\t.align\t16\n\t.zero\t{bytes}\n"
@@ -361,6 +439,9 @@ fn instruction(one: &Instruction, kept: u8, kernel: &Kernel<'_>, (base, frame): 
     for (index, operand) in one.operands.iter().enumerate() {
         out.push_str(if index == 0 { " " } else { ", " });
         let _ = match operand {
+            Operand::Text(_) if one.name.starts_with("CALL.ABS") && kernel.layout.relocatable => {
+                write!(out, "0x0")
+            }
             Operand::Text(text) if text == FRAME || text == END_OF_FRAME => match frame {
                 0 => write!(out, "RZ"),
                 _ => write!(out, "{}{frame:#x}", if text == FRAME { "-" } else { "" }),

@@ -3,7 +3,9 @@
 use crate::Target;
 use crate::codes;
 use ptx::diagnostic::Diagnostic;
-use ptx::module::{AddressBase, FuncId, Module, Operand, Param, Relocation, Symbol, VarId, Variable};
+use ptx::module::{
+    AddressBase, FuncId, Linkage, Module, Operand, Param, Relocation, Symbol, VarId, Variable,
+};
 use ptx::types::StateSpace;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -43,7 +45,10 @@ pub struct Layout {
     pub constant_bytes: u64,
     /// Whether there are variables in constant memory, and these.
     pub constants: Vec<Placed>,
-    globals: HashMap<VarId, String>,
+    /// A linker says where variables in constant and shared memory are.
+    pub relocatable: bool,
+    /// What a linker or the driver places.
+    symbols: HashMap<VarId, String>,
     places: HashMap<VarId, u64>,
 }
 
@@ -52,8 +57,13 @@ impl Layout {
     ///
     /// # Errors
     /// What cannot be placed.
-    pub fn new(module: &Module, kernel: FuncId, target: Target) -> Result<Self, Vec<Diagnostic>> {
-        let mut layout = Self { target, ..Self::default() };
+    pub fn new(
+        module: &Module,
+        kernel: FuncId,
+        target: Target,
+        relocatable: bool,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let mut layout = Self { target, relocatable, ..Self::default() };
         let mut errors = Vec::new();
         let mut end = 0_u64;
         for param in &module.functions[kernel.index()].params {
@@ -86,15 +96,19 @@ impl Layout {
                     constants = offset + variable.size;
                 }
                 StateSpace::Global => {
-                    layout.globals.insert(id, symbol(variable, index));
+                    layout.symbols.insert(id, symbol(variable, index));
                 }
                 _ => {}
             }
+            if relocatable && matches!(variable.space, StateSpace::Const | StateSpace::Shared) {
+                layout.symbols.insert(id, symbol(variable, index));
+            }
             if matches!(variable.space, StateSpace::Const | StateSpace::Global) {
-                errors.extend(refused(variable));
+                errors.extend(refused(module, variable, relocatable));
             }
         }
-        layout.constant_bytes = constants;
+        // What other modules have there is not known.
+        layout.constant_bytes = if relocatable { BANK } else { constants };
         // What has no size of its own stands behind everything else, all at one place.
         let dynamic =
             open.iter().map(|(_, align)| layout.shared_bytes.next_multiple_of(*align)).max().unwrap_or(0);
@@ -126,9 +140,9 @@ impl Layout {
         self.places.get(&id).copied()
     }
 
-    /// The symbol of a variable in global memory.
-    pub fn global(&self, id: VarId) -> Option<&str> {
-        self.globals.get(&id).map(String::as_str)
+    /// The symbol of a variable in global memory, and of one that a linker places.
+    pub fn symbol(&self, id: VarId) -> Option<&str> {
+        self.symbols.get(&id).map(String::as_str)
     }
 }
 
@@ -184,10 +198,16 @@ fn is_written(relocation: &Relocation) -> bool {
     matches!(relocation.bytes, 4 | 8) && relocation.shift.is_none()
 }
 
-fn refused(variable: &Variable) -> Option<Diagnostic> {
+fn refused(module: &Module, variable: &Variable, relocatable: bool) -> Option<Diagnostic> {
+    let is_seen = |relocation: &Relocation| match relocation.target {
+        Symbol::Function(id) => module.functions[id.index()].linkage != Linkage::Internal,
+        Symbol::Variable(_) => false,
+    };
     let what = if !variable.relocations.iter().all(is_written) {
         "whose initial value is a part of an address"
-    } else if variable.linkage == ptx::module::Linkage::Extern {
+    } else if relocatable && variable.relocations.iter().any(is_seen) {
+        "with the address of a function that other modules may call"
+    } else if variable.linkage == Linkage::Extern && !relocatable {
         "that is defined elsewhere"
     } else if variable.managed {
         "that is managed"

@@ -37,8 +37,7 @@ pub use debug_info::Origin;
 use debug_info::machine_code::variables::Variables;
 use debug_info::machine_code::{self, MachineCode, Section};
 use ptx::diagnostic::Diagnostic;
-use ptx::module::{Checked, FuncId, FunctionKind, Linkage, Module};
-use ptx::types::StateSpace;
+use ptx::module::{Checked, FuncId, Function, FunctionKind, Linkage, Module};
 pub use schedule::Level;
 pub use spill::Traffic;
 pub use target::Target;
@@ -143,10 +142,23 @@ pub fn compile_entries(
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let module: &Module = module;
     let options = options.into();
-    let mut errors = if options.relocatable { not_relocatable(module) } else { Vec::new() };
+    // nvlink 13.0 does not survive code of these devices without its other form, `.nv.capmerc`.
+    if options.relocatable && options.target.sm() >= 100 {
+        let text = format!(
+            "code of {} for a linker, which carries a second form of it, is not made yet",
+            options.target
+        );
+        return Err(vec![Diagnostic::error(codes::DECLARATION, Default::default(), text)]);
+    }
+    let mut errors = Vec::new();
     let bodies = Bodies::new(module);
     let mut kernels = Vec::new();
-    for (id, _) in module.entries().filter(|(_, function)| wanted(&function.name)) {
+    let functions = (0..module.functions.len() as u32).map(FuncId).filter(|id| {
+        let function = &module.functions[id.index()];
+        let is_compiled = function.kind == FunctionKind::Entry || options.relocatable && is_linked(function);
+        is_compiled && wanted(&function.name)
+    });
+    for id in functions {
         match kernel(&bodies, id, options) {
             Ok(kernel) => kernels.push(kernel),
             Err(more) => errors.extend(more),
@@ -166,13 +178,13 @@ pub fn compile_entries(
     let mut usages = Vec::new();
     // In front of the notes, which are the first kernel's, nvlink and cuobjdump take no variables, and cuobjdump no lines.
     for kernel in &kernels {
-        let (instructions, starts) = emit::kernel(kernel, options.level, &mut labels, &mut out);
+        let (instructions, starts) = emit::kernel(module, kernel, options.level, &mut labels, &mut out);
         let variables = variables::of(module, kernel, options.level, &starts);
         usages.push(usage(kernel, instructions, variables));
     }
     let mut more = String::new();
     if let Some(first) = kernels.first() {
-        emit::variables(module, &first.layout, options.relocatable, &mut more);
+        emit::variables(module, &first.layout, &mut more);
     }
     if let Some(first) = kernels.first().filter(|_| options.lines) {
         emit::debug(module, &first.layout, &debug_sections(module, &usages), &mut more);
@@ -189,27 +201,11 @@ pub fn compile_entries(
     Ok(Compiled { cubin, text: text.unwrap_or_default(), kernels: usages })
 }
 
-/// What of a module cannot be linked: functions that others may call, as calls are inlined here; constants and shared variables, as the
-/// linker decides where they lie.
-fn not_relocatable(module: &Module) -> Vec<Diagnostic> {
-    let refuse = |span, what: String| {
-        let text = format!("{what} is not compiled to relocatable SASS yet");
-        Diagnostic::error(codes::DECLARATION, span, text)
-    };
-    let is_seen = |linkage| matches!(linkage, Linkage::Visible | Linkage::Weak);
-    let functions = module.functions.iter().filter(|function| {
-        function.kind == FunctionKind::Func && function.body.is_some() && is_seen(function.linkage)
-    });
-    let functions = functions.map(|function| {
-        refuse(function.span, format!("the function `{}`, which other modules may call,", function.name))
-    });
-    let placed = module.variables.iter().filter(|variable| {
-        variable.space == StateSpace::Const || variable.space == StateSpace::Shared && !variable.unsized_array
-    });
-    let placed = placed.map(|variable| {
-        refuse(variable.span, format!("the variable `{}` in constant or shared memory", variable.name))
-    });
-    functions.chain(placed).collect()
+/// Whether it is a function that other modules may call.
+fn is_linked(function: &Function) -> bool {
+    function.kind == FunctionKind::Func
+        && function.body.is_some()
+        && matches!(function.linkage, Linkage::Visible | Linkage::Weak)
 }
 
 /// What the cubin says of lines and variables.
@@ -237,8 +233,8 @@ fn usage(kernel: &emit::Kernel<'_>, instructions: Vec<Made>, variables: Option<V
         is_general.then(|| kernel.allocation.of(reg) + u32::from(part + width))
     });
     // A call names registers of the hardware.
-    let least =
-        if kernel.code.externs().next().is_some() { registers::LEAST - registers::RESERVED } else { 2 };
+    let calls = kernel.code.keeps || kernel.code.externs().next().is_some();
+    let least = if calls { registers::LEAST - registers::RESERVED } else { 2 };
     Usage {
         id: kernel.id,
         name: kernel.declaration.name.clone(),
@@ -270,7 +266,7 @@ fn kernel<'a>(
     let rounds = if options.variables { 1 } else { options.tuning.rounds };
     let tuning = Tuning { rounds, ..options.tuning };
     let limit = registers::limit(&declaration.bounds, options.max_registers, tuning.registers);
-    let layout = layout::Layout::new(module, id, options.target)?;
+    let layout = layout::Layout::new(module, id, options.target, options.relocatable)?;
     let waits = match options.level {
         Level::Serial => optimise::Waits::Anywhere,
         Level::Overlapped => optimise::waits(bodies, id),
@@ -279,10 +275,16 @@ fn kernel<'a>(
     // Values that are computed once live longer: the last attempt computes them where they are needed.
     // Unrolled loops come before both, where nothing is spilled for them.
     let optimises = options.level == Level::Overlapped;
-    let attempts = [(true, false, true), (false, false, true), (false, true, true), (false, true, false)];
+    let attempts = [
+        (true, false, true),
+        (false, false, true),
+        (false, true, true),
+        (false, false, false),
+        (false, true, false),
+    ];
     let mut has_unrolled = true;
     for (unrolls, spread, sharing) in attempts {
-        if unrolls && (!optimises || tuning.rounds == 1) || !(unrolls || spread || has_unrolled) {
+        if unrolls && (!optimises || tuning.rounds == 1) || sharing && !(unrolls || spread || has_unrolled) {
             continue;
         }
         let rounds = if unrolls { tuning.rounds } else { 1 };
@@ -292,7 +294,8 @@ fn kernel<'a>(
         if options.level == Level::Overlapped {
             selected.code.note_reference();
             // What calls functions of the driver is only tidied: it names registers of the hardware.
-            match sharing && selected.code.externs().next().is_none() {
+            // So is a function that other modules call.
+            match sharing && selected.code.externs().next().is_none() && !selected.code.keeps {
                 true => optimise::optimise(&mut selected.code, waits.any(), &tuning),
                 false => optimise::tidy(&mut selected.code),
             }
@@ -313,7 +316,7 @@ fn kernel<'a>(
             Err(_) if has_unrolled => continue,
             Ok(given) => given,
             Err(Shortage::Predicates) if !spread => continue,
-            Err(Shortage::Predicates) if sharing && options.level == Level::Overlapped => continue,
+            Err(Shortage::Predicates | Shortage::General(_)) if sharing && optimises => continue,
             Err(Shortage::General(_)) => {
                 let what = format!("has values that {limit} registers do not hold");
                 return Err(refuse(codes::RESOURCES, &what));

@@ -44,6 +44,10 @@ struct Ways {
     names_signed: bool,
     /// There is a sum of two.
     adds_two: bool,
+    /// Something stands behind the handle of a texture or surface.
+    names_behind_handles: bool,
+    /// The shape of the least product of doubles is written in short.
+    shortens_shapes: bool,
 }
 
 impl Ways {
@@ -54,6 +58,8 @@ impl Ways {
             names_carries_of_extremes: target.takes("VIMNMX R0, PT, PT, R0, R0, PT"),
             names_signed: target.takes("VIMNMX.S32 R0, R0, R0, PT"),
             adds_two: target.takes("VIADD R0, R0, R0"),
+            names_behind_handles: target.takes("SUST.D.BA.1D.STRONG.SM.TRAP [R0], R0, UR4, 0x0"),
+            shortens_shapes: target.takes("DMMA.884 R0, R0, R0, R0"),
         }
     }
 }
@@ -93,7 +99,8 @@ pub(crate) fn settle(code: &mut Code) -> Vec<(Option<Origin>, String)> {
         let is_known = *known.entry(text).or_insert_with_key(|text| target.takes(text));
         // Lanes meet otherwise where it is not known.
         let is_meeting = one.name.starts_with("WARPSYNC.COLLECTIVE") || one.name == "ENDCOLLECTIVE";
-        if !is_known && !is_meeting && !one.name.starts_with("RET.REL") {
+        let names_a_place = one.name.starts_with("RET.REL") || one.name.starts_with("CALL.ABS");
+        if !is_known && !is_meeting && !names_a_place {
             missing.push((one.origin, format!("{target} has no {}", one.name.spelled())));
         }
     }
@@ -152,6 +159,24 @@ fn spell(one: &mut Instruction, target: Target, ways: &Ways) {
         "I2FP" if !target.has("I2FP") => {
             let rest = one.name["I2FP.F32".len()..].replace(".S32", "");
             renamed(one, format_smolstr!("I2F{rest}"));
+        }
+        "TEX" | "TLD" | "TLD4" | "TXD" | "SUST" | "SULD" | "SURED" if !ways.names_behind_handles => {
+            let is_handle =
+                |operand: &Operand| matches!(operand, Operand::Text(text) if text.starts_with("UR"));
+            if let Some(at) = one.operands.iter().position(is_handle)
+                && one.operands.get(at + 1) == Some(&Operand::number(0))
+            {
+                one.operands.remove(at + 1);
+            }
+        }
+        "DMMA" if ways.shortens_shapes => {
+            let name = SmolStr::from(one.name.replace(".8x8x4", ".884"));
+            renamed(one, name);
+        }
+        // The unit that finds the least and greatest is another one.
+        "REDUX" if target.has("CREDUX") && (one.name.contains("MIN") || one.name.contains("MAX")) => {
+            let rest = rest(one);
+            renamed(one, format_smolstr!("CREDUX{rest}"));
         }
         "VIMNMX" if ways.names_carries_of_extremes => name_carries(one, "PT"),
         "VIMNMX" if ways.names_signed && !["U32", "16x2"].iter().any(|it| one.name.contains(it)) => {

@@ -77,8 +77,8 @@ fn is_general(code: &Code, reg: Reg) -> bool {
     matches!(code.registers[reg.0 as usize].class, Class::General(_))
 }
 
-/// Registers that must stay what they are: those that are pinned, those that [lanes that meet](crate::select) have in common, and operands of matrix units,
-/// beside which no other instruction may stand.
+/// Registers that must stay what they are: those that are pinned, those that [lanes that meet](crate::select) have in common, and operands of products of
+/// warpgroups, beside which no other instruction may stand.
 fn fixed(code: &Code) -> HashSet<Reg> {
     let mut fixed = code.pinned().clone();
     let mut meeting = false;
@@ -86,7 +86,7 @@ fn fixed(code: &Code) -> HashSet<Reg> {
         let Line::Instruction(one) = line else { continue };
         meeting |= one.name.starts_with("WARPSYNC.COLLECTIVE");
         let head = one.name.head();
-        if meeting || head.ends_with("MMA") {
+        if meeting || head.ends_with("GMMA") {
             fixed.extend(one.operands.iter().filter_map(Operand::register).map(|(reg, ..)| reg));
         }
         meeting &= one.name != "ENDCOLLECTIVE";

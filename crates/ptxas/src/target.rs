@@ -57,6 +57,11 @@ impl Target {
         self.0.clusters.as_ref()
     }
 
+    /// Whether all lanes of a warp can take a branch if one of them would.
+    pub(crate) fn has_uniform_branches(self) -> bool {
+        self.takes("BRA.U.ANY 0x100")
+    }
+
     /// Whether it has an instruction, by its mnemonic without modifiers.
     pub(crate) fn has(self, mnemonic: &str) -> bool {
         self.0.arch.has(mnemonic)

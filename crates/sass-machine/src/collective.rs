@@ -51,10 +51,11 @@ pub(crate) fn perform(
             registers.set_plane(*to, active, &masks);
             registers.set_mask(*flag, active, equal);
         }
-        Collective::Reduce { to, source, join } => {
+        Collective::Reduce { to, source, join, twice } => {
             let mut scratch = [0; LANES];
             let words = registers.word(source, banks, active, &mut scratch)?;
-            let result = lanes(active).map(|lane| words[lane]).reduce(join);
+            let each = lanes(active).map(|lane| words[lane]);
+            let result = each.map(|word| if *twice { join(word, word) } else { word }).reduce(join);
             if let Some(result) = result {
                 registers.set_plane(*to, active, &[result; LANES]);
             }

@@ -433,10 +433,11 @@ impl Kernel {
 fn bank(device: &Device, launch: &Launch<'_>, constants: u64, parameters: u64) -> Vec<u8> {
     let mut bank = vec![0; device.parameters as usize];
     let mut put = |at: u32, bytes: &[u8]| bank[at as usize..][..bytes.len()].copy_from_slice(bytes);
+    let ctas = launch.cluster.max(1);
     for (axis, (threads, blocks)) in (0..).zip(launch.block.iter().zip(launch.grid)) {
         put(device.block + 4 * axis, &threads.to_le_bytes());
         put(device.grid + 4 * axis, &blocks.to_le_bytes());
-        let cluster = if axis == 0 { launch.cluster.max(1) } else { 1 };
+        let cluster = if axis == 0 { ctas } else { 1 };
         if let Some(clusters) = &device.clusters {
             put(clusters.size + 4 * axis, &cluster.to_le_bytes());
             put(clusters.inverse + 4 * axis, &(1.0 / cluster as f32).to_le_bytes());
@@ -445,7 +446,7 @@ fn bank(device: &Device, launch: &Launch<'_>, constants: u64, parameters: u64) -
     }
     if let Some(clusters) = &device.clusters {
         put(clusters.kind, &u32::from(launch.cluster > 1).to_le_bytes());
-        put(clusters.ctas, &launch.cluster.max(1).to_le_bytes());
+        put(clusters.ctas, &ctas.to_le_bytes());
     }
     put(device.constants, &constants.to_le_bytes());
     let (window, before) = device.parameter_window;
@@ -458,9 +459,7 @@ fn bank(device: &Device, launch: &Launch<'_>, constants: u64, parameters: u64) -
         put(window, &SHARED_WINDOW.to_le_bytes());
     }
     put(device.stack, &(LOCAL as u32).to_le_bytes());
-    if let Some(dynamic) = device.dynamic_shared {
-        put(dynamic, &launch.dynamic_shared.to_le_bytes());
-    }
+    put(device.dynamic_shared, &launch.dynamic_shared.to_le_bytes());
     bank.extend(launch.params);
     bank
 }

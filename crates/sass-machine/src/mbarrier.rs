@@ -7,6 +7,15 @@
 //! | 43 to 62 | the arrivals that this phase waits for, less 2^20 |
 //! | 63 | the phase |
 
+//!
+//! Devices before sm_90 have words that count up, as ptxas' code for them shows:
+//!
+//! | bits | |
+//! | --- | --- |
+//! | 0 to 29 | the arrivals of each further phase, less 2^30 |
+//! | 32 to 62 | the arrivals that this phase waits for, less 2^31 |
+//! | 63 | the phase |
+
 use crate::fault::FaultKind;
 
 /// Arrivals that are counted down from, and the transactions that there is room for.
@@ -24,19 +33,37 @@ pub(crate) struct Mbarrier {
     phase: bool,
 }
 
+/// What an object of a device before sm_90 is when one more has arrived.
+pub(crate) fn counted_up(object: u64) -> u64 {
+    const LEFT: u64 = (1 << 31) - 1;
+    const NEXT: u64 = (1 << 30) - 1;
+    let upper = (object >> 32).wrapping_add(1) & u64::from(u32::MAX);
+    let begun = if upper & LEFT == 0 { upper | 1 << 30 | object & NEXT } else { upper };
+    begun << 32 | object & u64::from(u32::MAX)
+}
+
 /// What is left to do at an object when bytes have been copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     pub(crate) mbarrier: u64,
-    pub(crate) arrivals: u64,
+    pub(crate) arrives: Arrives,
+}
+
+/// What an object is told of copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrives {
+    /// One arrival.
+    Once,
     /// Transactions that are done.
-    pub(crate) transactions: u64,
+    Transactions(u64),
+    /// One arrival at an object of a device before sm_90.
+    Early,
 }
 
 impl Completion {
     /// Bytes have come of which an object is told.
     pub(crate) fn of(mbarrier: u64, bytes: u64) -> Self {
-        Self { mbarrier, arrivals: 0, transactions: bytes }
+        Self { mbarrier, arrives: Arrives::Transactions(bytes) }
     }
 
     /// The same of the object at another address.
@@ -46,8 +73,19 @@ impl Completion {
 
     /// Its bytes have come; whether that was the end of a phase.
     pub(crate) fn done(self, shared: &mut [u8]) -> Result<bool, FaultKind> {
-        let done = -i64::try_from(self.transactions).unwrap_or(0);
-        Ok(Mbarrier::arrive(shared, self.mbarrier, self.arrivals, done, false)?.1)
+        let (arrivals, transactions) = match self.arrives {
+            Arrives::Once => (1, 0),
+            Arrives::Transactions(done) => (0, -i64::try_from(done).unwrap_or(0)),
+            Arrives::Early => {
+                let place = place(shared, self.mbarrier)?;
+                let mut word = [0; 8];
+                word.copy_from_slice(place);
+                place.copy_from_slice(&counted_up(u64::from_le_bytes(word)).to_le_bytes());
+                // Who waits for such a phase asks again and again.
+                return Ok(false);
+            }
+        };
+        Ok(Mbarrier::arrive(shared, self.mbarrier, arrivals, transactions, false)?.1)
     }
 }
 
@@ -115,7 +153,18 @@ impl Mbarrier {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST, Mbarrier};
+    use super::{MOST, Mbarrier, counted_up};
+
+    /// As `mbarrier.init` for three is compiled for sm_80: 2^30 - 3 and 2^31 - 3.
+    #[test]
+    fn a_phase_of_words_ends_with_the_last_arrival() {
+        let begun = 0x7fff_fffd_3fff_fffd;
+        let two = counted_up(counted_up(begun));
+        assert_eq!(two, 0x7fff_ffff_3fff_fffd);
+        assert_eq!(counted_up(two), 0xffff_fffd_3fff_fffd);
+        let next = (0..3).fold(counted_up(two), |object, _| counted_up(object));
+        assert_eq!(next, begun);
+    }
 
     #[test]
     fn a_phase_ends_with_the_last_arrival_and_the_last_transaction() {

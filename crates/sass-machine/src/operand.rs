@@ -129,6 +129,8 @@ impl Special {
             "SRZ" => Self::Zero,
             "SR_SWINHI" => Self::SharedWindow,
             "SR_CgaCtaId" => Self::ClusterRank,
+            // By this number words of constant bank 0 stand lower; what it counts is not known, and here they stand where they do at 0.
+            "SR_CgaSize" => Self::Zero,
             "SR_CLOCKLO" => Self::Clock,
             "SR_GLOBALTIMERLO" => Self::GlobalTimer,
             _ => return None,

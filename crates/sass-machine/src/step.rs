@@ -1,5 +1,6 @@
 //! An instruction, ready to be executed.
 
+use crate::mbarrier::Arrives;
 use crate::operand::{Half, Operand, Sign, Special};
 use crate::registers::{LANES, Plane};
 use crate::sparsity::Sparsity;
@@ -291,6 +292,8 @@ pub(crate) enum Collective {
         to: Place,
         source: Source,
         join: fn(u32, u32) -> u32,
+        /// Each value is joined with itself first.
+        twice: bool,
     },
     /// The first active lane, or the first whose predicate holds.
     Elect {
@@ -344,8 +347,8 @@ pub(crate) enum Phase {
         /// They take no part in later phases.
         leave: bool,
     },
-    /// What a thread has copied is there, and so many arrive, or so many transactions are done.
-    Copied { address: Address, arrivals: u64, transactions: u64 },
+    /// What a thread has copied is there, of which an object is told.
+    Copied { address: Address, arrives: Arrives },
     /// Whether a phase is over; or until it is.
     Check { flag: u8, address: Address, phase: Source, waits: bool },
 }

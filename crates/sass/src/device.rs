@@ -28,8 +28,12 @@ pub struct Device {
     pub descriptor: u32,
     /// Whether accesses name the registers that hold it; else they are UR4 and UR5, which the text does not show.
     pub names_descriptor: bool,
-    /// Bytes of shared memory that a launch asks for beside the kernel's own; none where it is not known.
-    pub dynamic_shared: Option<u32>,
+    /// Bytes of shared memory that a launch asks for beside the kernel's own.
+    pub dynamic_shared: u32,
+    /// The first of the words that PTX calls `%envreg0` and so on.
+    pub environment: u32,
+    /// By so many bytes for each of what `SR_CgaSize` counts, these words, those of dynamic shared memory and of clusters, but for their kind, stand lower.
+    pub lower_by_cluster: u32,
     /// Bytes of shared memory that are the system's.
     pub reserved_shared: u32,
     /// The grid's number.
@@ -46,7 +50,7 @@ pub struct Device {
     pub parameter_window: (u32, u32),
     /// The generic address of the parameters' end; none where there is no such word.
     pub parameters_end: Option<u32>,
-    /// What a launch says of clusters; none where there are no clusters, or where that is not known.
+    /// What a launch says of clusters; none where there are no clusters.
     pub clusters: Option<Clusters>,
     /// Warps that an SM has place for.
     pub warps: u32,
@@ -82,7 +86,9 @@ const fn ampere(arch: Arch, warps: u32) -> Device {
         stack: 0x28,
         descriptor: 0x118,
         names_descriptor: false,
-        dynamic_shared: Some(0x2c),
+        dynamic_shared: 0x2c,
+        environment: 0x88,
+        lower_by_cluster: 0,
         reserved_shared: 0x114,
         grid_id: 0x30,
         sm_count: 0x10c,
@@ -112,7 +118,9 @@ static SM_90: Device = Device {
     stack: 0x28,
     descriptor: 0x208,
     names_descriptor: true,
-    dynamic_shared: Some(0x2c),
+    dynamic_shared: 0x2c,
+    environment: 0x40,
+    lower_by_cluster: 0,
     reserved_shared: 0x114,
     grid_id: 0x30,
     sm_count: 0x10c,
@@ -145,8 +153,9 @@ const fn blackwell(arch: Arch, warps: u32) -> Device {
         stack: 0x37c,
         descriptor: 0x358,
         names_descriptor: true,
-        // Where it is depends on the size of clusters, in a way that is not known.
-        dynamic_shared: None,
+        dynamic_shared: 0x2ac,
+        environment: 0x250,
+        lower_by_cluster: 0xa0,
         reserved_shared: 0x16c,
         grid_id: 0x140,
         sm_count: 0x2d0,
@@ -155,7 +164,14 @@ const fn blackwell(arch: Arch, warps: u32) -> Device {
         constants: 0x120,
         parameter_window: (0x348, 0),
         parameters_end: None,
-        clusters: None,
+        clusters: Some(Clusters {
+            kind: 0x36c,
+            size: 0x2a0,
+            inverse: 0x2b0,
+            count: 0x2c0,
+            ctas: 0x2cc,
+            aggregated_shared: 0x2bc,
+        }),
         warps,
     }
 }

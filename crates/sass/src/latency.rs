@@ -225,6 +225,12 @@ impl Latencies {
         };
         [first, second, ANY].iter().find_map(|&consumer| self.cycles.get(&(producer, consumer))).copied()
     }
+
+    /// The most cycles from the issue of a producer to that of any consumer.
+    pub fn longest(&self, producer: Class) -> Option<u32> {
+        let Class::Fixed(producer) = producer else { return None };
+        self.cycles.iter().filter(|((found, _), _)| *found == producer).map(|(_, &cycles)| cycles).max()
+    }
 }
 
 /// What is said of a name with modifiers, or with as many of the first of them as anything is said of.

@@ -276,7 +276,8 @@ pub(super) fn begin(draft: &mut Draft, lines: &[Line]) {
 }
 
 /// Directives that make symbols.
-const SYMBOLIC: [&str; 8] = [".kernel", ".global", ".local", ".weak", ".type", ".size", ".other", ".symbol"];
+const SYMBOLIC: [&str; 9] =
+    [".kernel", ".function", ".global", ".local", ".weak", ".type", ".size", ".other", ".symbol"];
 
 /// Adds what follows from the sections and the text left out: symbols of sections, tables of relocations.
 pub(super) fn complete(draft: &mut Draft) {

@@ -1,10 +1,12 @@
 //! `.kernel name, bytes...`: the sections that a kernel needs, by the conventions of ptxas 13. `align@(n)` before a size says how its
 //! parameter is aligned, `stack@(n)` how many bytes of local memory the kernel has, `barriers@(auto)` that it names barriers, and
-//! `extern@(f)` that it calls a function that the driver provides.
+//! `extern@(f)` that it calls a function that the driver provides, `linked@(f)` one that a linker finds.
+//! `.function name` is the same for a function that a linker takes, which has no parameters of this kind and no bounds.
 //! What it says about its launches stands there too: [`Bounds`].
 
 use super::draft::{Body, Draft, Item, Section};
 use crate::codes::{self, Findings};
+use crate::defaults::RELOCATABLE;
 use crate::info;
 use crate::syntax::{self, Argument, Expression, Line};
 use cubin::elf::section as kind;
@@ -27,9 +29,11 @@ pub fn parameter_offset(sm: u32, end: u64, align: u64) -> u64 {
     (base + end).next_multiple_of(align) - base
 }
 
-/// `EIATTR_FRAME_SIZE` and `EIATTR_MIN_STACK_SIZE`: bytes of the stack.
+/// `EIATTR_FRAME_SIZE` and `EIATTR_MIN_STACK_SIZE`: bytes of the stack. A linker finds the second one out, unless it is there already, and a file for one has
+/// `EIATTR_MAX_STACK_SIZE`, of no bytes, in its place.
 const FRAME_SIZE: u8 = 0x11;
 const MIN_STACK_SIZE: u8 = 0x12;
+const MAX_STACK_SIZE: u8 = 0x23;
 
 /// Where the driver reads which function calls which.
 const CALL_GRAPH: &str = ".nv.callgraph";
@@ -87,10 +91,22 @@ impl Bounds {
     }
 }
 
+/// Whom a function calls, and whether it is a kernel.
+#[derive(Default)]
+struct Called<'a> {
+    is_kernel: bool,
+    functions: Vec<&'a str>,
+    /// The driver has some of them.
+    provided: bool,
+    /// The begin of the call graph.
+    graph: String,
+}
+
 /// What opens the sections of a kernel, the one of its code last. The arguments behind the name are the sizes of its parameters,
 /// each of which stands in the bank at a multiple of its size, or of 16 if it is larger.
 pub(super) fn open(
     draft: &mut Draft,
+    is_kernel: bool,
     list: &[Argument],
     span: Span,
     findings: &mut Findings,
@@ -102,7 +118,8 @@ pub(super) fn open(
     let mut sizes = Vec::new();
     let mut offsets = Vec::new();
     let mut end: u64 = 0;
-    let (mut stated, mut stack, mut barriers, mut externs) = (None, 0, false, Vec::new());
+    let (mut stated, mut stack, mut barriers) = (None, 0, false);
+    let mut called = Called { is_kernel, ..Called::default() };
     let mut bounds = Bounds::default();
     for argument in &list[1..] {
         match &argument.expression {
@@ -121,14 +138,18 @@ pub(super) fn open(
                 ("barriers", Expression::Name(auto)) if auto == "auto" => barriers = true,
                 ("stack", Expression::Number(bytes @ 0..=0x80_0000)) => stack = *bytes,
                 ("extern", Expression::Name(function) | Expression::Text(function)) => {
-                    externs.push(function.as_str());
+                    called.provided = true;
+                    called.functions.push(function.as_str());
+                }
+                ("linked", Expression::Name(function) | Expression::Text(function)) => {
+                    called.functions.push(function.as_str());
                 }
                 (what, value) if bounds.take(what, value) => {}
                 _ => {
                     findings.error(
                         codes::ARGUMENT,
                         argument.span,
-                        "only `align@(n)`, `stack@(n)`, `barriers@(auto)`, `extern@(f)` and bounds of launches can stand here",
+                        "only `align@(n)`, `stack@(n)`, `barriers@(auto)`, `extern@(f)`, `linked@(f)` and bounds of launches can stand here",
                     );
                     return None;
                 }
@@ -139,14 +160,18 @@ pub(super) fn open(
             }
         }
     }
+    if !is_kernel && end > 0 {
+        findings.error(codes::ARGUMENT, span, "a function's parameters stand in registers");
+        return None;
+    }
     if end > MOST_BYTES {
         findings.error(codes::RANGE, span, "the parameters have more bytes than a kernel may have");
         return None;
     }
     let name = name.to_owned();
     about(draft, &name, stack, span);
-    call(draft, &name, &externs, span);
-    let text = sections(draft, &name, (&sizes, &offsets, end), barriers, &externs, &bounds);
+    called.graph = call(draft, &name, &called.functions, span);
+    let text = sections(draft, &name, (&sizes, &offsets, end), barriers, &called, &bounds);
     let mut inner = Findings::default();
     let mut lines = syntax::parse(&text, &mut inner);
     for line in &mut lines {
@@ -169,13 +194,17 @@ fn about(draft: &mut Draft, name: &str, stack: i128, span: Span) {
             ..Section::default()
         })
     });
+    let is_linked = draft.header.as_ref().is_some_and(|header| header.kind == RELOCATABLE);
     let argument = |expression| Argument { expression, span };
     let symbol = || argument(index(name));
     let stack = || argument(Expression::Number(stack));
     let rows = [
         (info::REGISTERS, argument(Expression::Name("auto".to_owned()))),
         (FRAME_SIZE, stack()),
-        (MIN_STACK_SIZE, stack()),
+        match is_linked {
+            true => (MAX_STACK_SIZE, argument(Expression::Number(0))),
+            false => (MIN_STACK_SIZE, stack()),
+        },
     ];
     for (attribute, value) in rows {
         let body = Body::Attribute(attribute, vec![symbol(), value]);
@@ -188,30 +217,35 @@ fn index(name: &str) -> Expression {
     Expression::Function("index".to_owned(), Box::new(Expression::Name(name.to_owned())))
 }
 
-/// Puts calls of functions that the driver provides into the call graph, which has pairs of numbers: caller and callee. What begins and
-/// ends it is about calls through registers, of which it has none.
-fn call(draft: &mut Draft, name: &str, externs: &[&str], span: Span) {
-    if externs.is_empty() {
-        return;
+/// Puts calls into the call graph, which has pairs of numbers: caller and callee. What begins and ends it is about calls through registers, of which
+/// it has none. Where it is not there yet, it comes back as text: nvlink takes none in front of the notes.
+fn call(draft: &mut Draft, name: &str, functions: &[&str], span: Span) -> String {
+    if functions.is_empty() {
+        return String::new();
     }
-    let pair = |pair: [Expression; 2]| Item {
-        body: Body::Values(4, pair.map(|expression| Argument { expression, span }).to_vec()),
+    let Some(section) = draft.section(CALL_GRAPH) else {
+        let mut out =
+            format!(".section {CALL_GRAPH},\"\",@\"SHT_CUDA_CALLGRAPH\"\n.sectionentsize 8\n.align 4\n");
+        out.push_str(".word 0x0, 0xffffffff\n");
+        for function in functions {
+            let [caller, callee] = [name, function].map(syntax::quoted);
+            let _ = writeln!(out, ".word index@({caller}), index@({callee})");
+        }
+        out.push_str(".word 0x0, 0xfffffffe, 0x0, 0xfffffffd, 0x0, 0xfffffffc\n");
+        return out;
+    };
+    let pair = |function: &&str| Item {
+        body: Body::Values(
+            4,
+            [name, function].map(|name| Argument { expression: index(name), span }).to_vec(),
+        ),
         span,
     };
-    let none = |kind: i128| pair([Expression::Number(0), Expression::Number(0x1_0000_0000 - kind)]);
-    let section = draft.section(CALL_GRAPH).unwrap_or_else(|| {
-        draft.add_section(Section {
-            name: CALL_GRAPH.to_owned(),
-            span,
-            kind: kind::CUDA_CALLGRAPH,
-            align: 4,
-            entry_size: 8,
-            items: [1, 2, 3, 4].map(none).into(),
-            ..Section::default()
-        })
-    });
-    let calls = externs.iter().map(|function| pair([index(name), index(function)]));
-    draft.sections[section].items.splice(1..1, calls);
+    let items = &mut draft.sections[section].items;
+    let first = items.iter().position(|item| matches!(item.body, Body::Values(..)));
+    let at = first.map_or(0, |first| first + 1);
+    items.splice(at..at, functions.iter().map(pair));
+    String::new()
 }
 
 /// The note about the tool that made the file, of type 2000: a version, the places of five strings in what follows, and
@@ -241,7 +275,7 @@ fn sections(
     name: &str,
     (sizes, offsets, end): (&[u64], &[u64], u64),
     barriers: bool,
-    externs: &[&str],
+    called: &Called<'_>,
     bounds: &Bounds,
 ) -> String {
     let sm = draft.target();
@@ -282,6 +316,7 @@ fn sections(
             ".byte 0x04, 0x0b, 0x08, 0x00, {devices}, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00"
         );
     }
+    out.push_str(&called.graph);
     let _ = write!(out, ".section {},\"I\",@\"SHT_CUDA_INFO\"\n.align 4\n", named(".nv.info"));
     out.push_str(".attr EIATTR_CUDA_API_VERSION, 0x82\n");
     for (ordinal, (size, offset)) in sizes.iter().zip(offsets).enumerate().rev() {
@@ -294,7 +329,9 @@ fn sections(
     if sm >= 90 {
         out.push_str(".attr.half EIATTR_SPARSE_MMA_MASK, 0x0\n");
     }
-    let _ = writeln!(out, ".attr.half EIATTR_MAXREG_COUNT, {registers:#x}");
+    if called.is_kernel {
+        let _ = writeln!(out, ".attr.half EIATTR_MAXREG_COUNT, {registers:#x}");
+    }
     if sm >= 90 {
         // EIATTR_MERCURY_ISA_VERSION
         out.push_str(".attr.half 0x5f, 0x101\n");
@@ -305,27 +342,33 @@ fn sections(
     if barriers {
         out.push_str(".attr.byte EIATTR_NUM_BARRIERS, auto\n");
     }
-    if !externs.is_empty() {
-        let numbers = externs.iter().map(|name| format!("index@({})", syntax::quoted(name)));
+    if !called.functions.is_empty() {
+        let numbers = called.functions.iter().map(|name| format!("index@({})", syntax::quoted(name)));
         let _ = writeln!(out, ".attr EIATTR_EXTERNS, {}", numbers.collect::<Vec<_>>().join(", "));
+    }
+    if called.provided {
         out.push_str(".attr EIATTR_SYSCALL_OFFSETS, offsets\n");
     }
-    out.push_str(".attr EIATTR_EXIT_INSTR_OFFSETS, auto\n");
-    let _ = writeln!(out, ".attr.half EIATTR_CBANK_PARAM_SIZE, {end:#x}");
+    if called.is_kernel {
+        out.push_str(".attr EIATTR_EXIT_INSTR_OFFSETS, auto\n");
+        let _ = writeln!(out, ".attr.half EIATTR_CBANK_PARAM_SIZE, {end:#x}");
+    }
     if sm >= 90 {
         let workarounds = if sm >= 120 { 0 } else { 8 };
         // EIATTR_SW_WAR
         let _ = writeln!(out, ".attr 0x36, {workarounds:#x}");
     }
-    let constant = named(".nv.constant0");
-    let _ = writeln!(out, ".attr EIATTR_PARAM_CBANK, index@({constant}), {:#x}", end << 16 | base);
-    let _ = writeln!(out, ".section {constant},\"aI\",@progbits\n.align 4\n.zero {}", base + end);
+    if called.is_kernel {
+        let constant = named(".nv.constant0");
+        let _ = writeln!(out, ".attr EIATTR_PARAM_CBANK, index@({constant}), {:#x}", end << 16 | base);
+        let _ = writeln!(out, ".section {constant},\"aI\",@progbits\n.align 4\n.zero {}", base + end);
+    }
     let _ = writeln!(out, ".section {},\"ax\",@progbits\n.align 128", named(".text"));
-    let _ = writeln!(
-        out,
-        ".global {symbol}\n.type {symbol},@function\n.other {symbol},@\"STO_CUDA_ENTRY STV_DEFAULT\""
-    );
-    for function in externs.iter().map(|name| syntax::quoted(name)) {
+    let _ = writeln!(out, ".global {symbol}\n.type {symbol},@function");
+    if called.is_kernel {
+        let _ = writeln!(out, ".other {symbol},@\"STO_CUDA_ENTRY STV_DEFAULT\"");
+    }
+    for function in called.functions.iter().map(|name| syntax::quoted(name)) {
         let _ = writeln!(out, ".global {function}\n.type {function},@function");
     }
     let _ = writeln!(out, "{symbol}:");

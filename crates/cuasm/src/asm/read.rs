@@ -70,8 +70,8 @@ fn directive(draft: &mut Draft, name: &str, list: &[Argument], span: Span, findi
     let mut arguments = Arguments::new(list, span, findings);
     let done = match name {
         ".section" => return open_section(draft, list, span, findings),
-        ".kernel" => {
-            if let Some(lines) = kernel::open(draft, list, span, findings) {
+        ".kernel" | ".function" => {
+            if let Some(lines) = kernel::open(draft, name == ".kernel", list, span, findings) {
                 read(draft, lines, findings);
             }
             return;

@@ -82,15 +82,21 @@ const STALL: u8 = 15;
 const RESULT: u8 = 0;
 const OPERANDS: u8 = 1;
 
-/// When an instruction is issued. A product of matrices takes longer than one stall can say.
+/// When an instruction is issued. A product of matrices takes longer than one stall can say, as does on some devices what else is known of.
 pub(super) fn issue(one: &Instruction, target: Target) -> Issue {
-    let Latency::Fixed(Pipe::Matrices(cycles)) = latency(one) else {
+    let Latency::Fixed(pipe) = latency(one) else {
         return Issue { control: control(one), pauses: Vec::new() };
     };
     let table = sass::latency::table(target.sm());
-    let known = table.and_then(|table| table.cycles(table.class(one.name.spelled())?, Consumer::Class(None)));
-    let cycles = known.unwrap_or(0).max(cycles.into());
-    let pauses = cycles.div_ceil(STALL.into()).saturating_sub(1).max(1);
+    let class = table.and_then(|table| Some((table, table.class(one.name.spelled())?)));
+    let (least, cycles) = match pipe {
+        Pipe::Matrices(cycles) => {
+            let known = class.and_then(|(table, class)| table.cycles(class, Consumer::Class(None)));
+            (1, known.unwrap_or(0).max(cycles.into()))
+        }
+        _ => (0, class.and_then(|(table, class)| table.longest(class)).unwrap_or(0)),
+    };
+    let pauses = cycles.div_ceil(STALL.into()).saturating_sub(1).max(least);
     Issue { control: control(one), pauses: vec![waiting(); pauses as usize] }
 }
 

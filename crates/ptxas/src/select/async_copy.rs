@@ -56,10 +56,11 @@ impl Select<'_> {
             Op::CpAsyncBulkTensorStore(op) => self.behind_guard(|this| this.store_tensor(op)),
             Op::CpReduceAsyncBulkTensor(op) => self.behind_guard(|this| this.reduce_tensor(op)),
             Op::CpAsyncBulkPrefetchTensor(op) => self.behind_guard(|this| this.prefetch_tensor(op)),
-            Op::CpAsyncBulkCommitGroup(_) => {
-                self.effect("UTMACMDFLUSH", vec![], vec![]);
+            // It has no guard.
+            Op::CpAsyncBulkCommitGroup(_) => self.behind_guard(|this| {
+                this.code.push(None, "UTMACMDFLUSH", vec![], vec![]);
                 Ok(())
-            }
+            }),
             Op::CpAsyncBulkWaitGroup(op) => {
                 self.groups_left(op.n);
                 if !op.read {
@@ -117,12 +118,17 @@ impl Select<'_> {
             Line::Label(_) => None,
         });
         if !before.any(|name| name.starts_with("LDGSTS")) {
-            for _ in 0..3 {
-                self.code.push(None, NOBODYS_LOAD, vec![], vec![Operand::zero(), text("[RZ]")]);
-            }
+            self.loads_of_nobody(3);
         }
         self.effect(name, vec![], read);
         Ok(())
+    }
+
+    /// Loads that no lane executes.
+    pub(super) fn loads_of_nobody(&mut self, count: usize) {
+        for _ in 0..count {
+            self.code.push(None, NOBODYS_LOAD, vec![], vec![Operand::zero(), text("[RZ]")]);
+        }
     }
 
     // Operands of copies in bulk.

@@ -170,7 +170,7 @@ impl Select<'_> {
         for (value, theirs) in &given[..taken] {
             let ty = registers[theirs.index()].ty;
             values.push(match ty.bits() {
-                _ if ty == ScalarType::Pred => return Err("with a predicate".to_owned()),
+                _ if ty == ScalarType::Pred => self.copied_flag(*value)?,
                 128 => self.quad(value)?,
                 64 => self.double(value)?,
                 _ => {
@@ -184,7 +184,10 @@ impl Select<'_> {
         self.begin_call(function, Some(site));
         self.inlined.push(function);
         for ((_, theirs), value) in given[..taken].iter().zip(values) {
-            self.set(Def(Some(*theirs)), value);
+            match self.type_of(*theirs) {
+                ScalarType::Pred => self.set_flag(Def(Some(*theirs)), value),
+                _ => self.set(Def(Some(*theirs)), value),
+            }
         }
         self.body();
         let mut found = Vec::new();
@@ -198,9 +201,14 @@ impl Select<'_> {
         if let Some((top, before)) = top {
             self.code.push(None, "MOV", vec![Operand::low(top)], vec![Operand::low(before)]);
         }
-        for ((value, _), from) in given[taken..].iter().zip(found) {
-            if let Value::Register(id) = value {
-                self.set(Def(Some(*id)), from);
+        for ((value, theirs), from) in given[taken..].iter().zip(found) {
+            match value {
+                Value::Register(id) if registers[theirs.index()].ty == ScalarType::Pred => {
+                    let flag = self.flag_at(from);
+                    self.set_flag(Def(Some(*id)), flag);
+                }
+                Value::Register(id) => self.set(Def(Some(*id)), from),
+                _ => {}
             }
         }
         self.code.place(skip);

@@ -1,4 +1,4 @@
-//! Functions whose code the driver has, called as NVIDIA's code calls them: arguments in registers from R4 on, those of 64 bits in pairs,
+//! Functions whose code the driver has, called as NVIDIA's code calls them, as are those of [other modules](super::abi): arguments in registers from R4 on, those of 64 bits in pairs,
 //! what has no place there at the end of the stack, results from R4 on, the address to return to in R20 and R21, the stack pointer in R1, which
 //! they give back as it was.
 //!
@@ -7,13 +7,14 @@
 
 use super::{Done, Select};
 use crate::code::{Label, Operand};
-use ir::operand::{Argument, Def, Value};
+use ir::operand::{Argument, Value};
 use ptx::module::{FuncId, Param};
 use ptx::types::ScalarType;
 use smol_str::format_smolstr;
 
 /// The functions that the driver provides, as far as ptxas knows.
-const PROVIDED: [&str; 5] = ["vprintf", "malloc", "free", "__assertfail", "cudaGraphSetConditional"];
+pub(crate) const PROVIDED: [&str; 5] =
+    ["vprintf", "malloc", "free", "__assertfail", "cudaGraphSetConditional"];
 
 /// Where the function's address is handed over, and where it returns to.
 const FUNCTION: u8 = 2;
@@ -32,7 +33,10 @@ impl Select<'_> {
         let declaration = &self.module.functions[id.index()];
         let name = &declaration.name;
         if !PROVIDED.contains(&name.as_str()) {
-            return Err(format!("of `{name}`, whose code is not here"));
+            return match self.layout.relocatable {
+                true => self.call_linked(id, arguments, results),
+                false => Err(format!("of `{name}`, whose code is not here")),
+            };
         }
         // For each register the place in the frame that it is loaded from.
         let mut loaded = Vec::new();
@@ -57,24 +61,32 @@ impl Select<'_> {
         };
         let at = self.call_provided(name, &loaded, Vec::new(), words);
         if let [result] = results {
-            let value = self.temporary(words);
-            for word in 0..words {
-                let from = Operand::in_frame((at + 4 * u64::from(word)) as i64);
-                self.code.push(None, "LDL", vec![Operand::part(value, word)], vec![from]);
-            }
-            match result {
-                Argument::Variable(mine) => {
-                    let to = self.local(*mine);
-                    for word in 0..words {
-                        let to = Operand::in_frame((to + 4 * u64::from(word)) as i64);
-                        self.code.push(None, "STL", vec![], vec![to, Operand::part(value, word)]);
-                    }
-                }
-                Argument::Value(Value::Register(mine)) => self.set(Def(Some(*mine)), value),
-                Argument::Value(_) => {}
-            }
+            self.take_result(result, at, words);
         }
         Ok(())
+    }
+
+    /// Takes a result of so many words from the frame.
+    pub(super) fn take_result(&mut self, result: &Argument, at: u64, words: u8) {
+        let from = |word: u8| Operand::in_frame((at + 4 * u64::from(word)) as i64);
+        match result {
+            Argument::Variable(mine) => {
+                let to = self.local(*mine);
+                for word in 0..words {
+                    let value = self.one("LDL", vec![from(word)]);
+                    let to = Operand::in_frame((to + 4 * u64::from(word)) as i64);
+                    self.code.push(None, "STL", vec![], vec![to, Operand::low(value)]);
+                }
+            }
+            Argument::Value(Value::Register(mine)) => {
+                let value = self.temporary(words);
+                for word in 0..words {
+                    self.code.push(None, "LDL", vec![Operand::part(value, word)], vec![from(word)]);
+                }
+                self.set_from_words(*mine, value);
+            }
+            Argument::Value(_) => {}
+        }
     }
 
     /// Calls a function of the driver: registers are loaded from the frame, words stored at the end of the stack. Where its results stand in the
@@ -119,14 +131,18 @@ impl Select<'_> {
         if !of_places {
             self.address_of_code(behind);
         }
-        for (register, half) in [(FUNCTION, "lo"), (FUNCTION + 1, "hi")] {
+        // A linker puts the address into the call itself.
+        let linked = self.layout.relocatable;
+        let halves: &[_] = if linked { &[] } else { &[(FUNCTION, "lo"), (FUNCTION + 1, "hi")] };
+        for &(register, half) in halves {
             let address = Operand::Text(format_smolstr!("32@{half}(\"{name}\")"));
             self.code.push(None, "MOV", vec![Operand::hardware(register)], vec![address]);
         }
         if of_places {
             self.code.push(None, "LEPC", vec![Operand::hardware(BACK)], vec![Operand::Target(behind)]);
         }
-        self.code.push(None, "CALL.ABS.NOINC", vec![], vec![Operand::hardware(FUNCTION)]);
+        let callee = if linked { Operand::Text(name.into()) } else { Operand::hardware(FUNCTION) };
+        self.code.push(None, "CALL.ABS.NOINC", vec![], vec![callee]);
         self.code.name_extern(name);
         self.code.place(behind);
         if moved.is_some() {
@@ -145,7 +161,7 @@ impl Select<'_> {
     /// The address of a place in the code, to return to, where `LEPC` gives its own alone: that and the distance.
     fn address_of_code(&mut self, label: Label) {
         let here = self.code.label();
-        let [low, high, scratch] = [BACK, BACK + 1, FUNCTION].map(Operand::hardware);
+        let [low, high, scratch] = [BACK, BACK + 1, FUNCTION + 1].map(Operand::hardware);
         self.code.place(here);
         self.code.push(None, "LEPC", vec![low.clone()], vec![]);
         let carry = self.flag();
@@ -189,14 +205,14 @@ impl Select<'_> {
     }
 
     /// So many words of the frame.
-    fn room(&mut self, words: u8) -> u64 {
+    pub(super) fn room(&mut self, words: u8) -> u64 {
         let at = self.frame.next_multiple_of(4);
         self.frame = at + 4 * u64::from(words);
         at
     }
 
     /// Puts a value into the frame; where.
-    fn value_in_frame(&mut self, value: &Value, words: u8) -> Result<u64, super::Refusal> {
+    pub(super) fn value_in_frame(&mut self, value: &Value, words: u8) -> Result<u64, super::Refusal> {
         let parts = match words {
             1 => vec![self.word(value)?],
             _ => {

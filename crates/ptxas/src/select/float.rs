@@ -44,6 +44,12 @@ impl Select<'_> {
             Op::FmaFloat(op) => {
                 self.arithmetic("FMA", (op.rnd, op.ftz, op.sat, op.ty), op.d, &[&op.a, &op.b, &op.c], false)
             }
+            Op::AddF32x2(op) => self.two_singles("FADD", (op.rnd, op.ftz), op.d, &[&op.a, &op.b], false),
+            Op::SubF32x2(op) => self.two_singles("FADD", (op.rnd, op.ftz), op.d, &[&op.a, &op.b], true),
+            Op::MulF32x2(op) => self.two_singles("FMUL", (op.rnd, op.ftz), op.d, &[&op.a, &op.b], false),
+            Op::FmaF32x2(op) => {
+                self.two_singles("FFMA", (Some(op.rnd), op.ftz), op.d, &[&op.a, &op.b, &op.c], false)
+            }
             Op::NegFloat(op) => self.sign(op.ty, op.ftz, op.d, &op.a, "-"),
             Op::AbsFloat(op) => self.sign(op.ty, op.ftz, op.d, &op.a, "|"),
             Op::MinFloat(op) if op.ty == ScalarType::F64 => self.extreme_double(op.d, &op.a, &op.b, false),
@@ -55,6 +61,12 @@ impl Select<'_> {
             Op::MaxFloat(op) => {
                 let kind = extreme_of(op.ftz, op.nan, op.xorsign);
                 self.float_extreme("FMNMX", &kind, None, op.d, [&op.a, &op.b], true)
+            }
+            Op::Min3Float(op) => {
+                self.extreme_of_three((op.ftz, op.nan, op.abs), op.d, [&op.a, &op.b, &op.c], false)
+            }
+            Op::Max3Float(op) => {
+                self.extreme_of_three((op.ftz, op.nan, op.abs), op.d, [&op.a, &op.b, &op.c], true)
             }
             Op::Copysign(op) => self.copysign(op),
             Op::Sin(op) => self.wave("MUFU.SIN", op.ftz, op.d, &op.a),
@@ -110,6 +122,50 @@ impl Select<'_> {
             operands.push(last.signed("-"));
         }
         let result = if double { self.pair(name, operands) } else { self.one(name, operands) };
+        self.set(d, result);
+        Ok(())
+    }
+
+    /// Two sums or products of singles, one after the other, as ptxas makes them for sm_120.
+    fn two_singles(
+        &mut self,
+        name: &str,
+        (rnd, ftz): (Option<i::AddFloatRnd>, bool),
+        d: Def,
+        values: &[&Value],
+        minus: bool,
+    ) -> Done {
+        let name = format!("{name}{}{}", flag(ftz, ".FTZ"), rounding(rnd));
+        let pairs = values.iter().map(|value| self.double(value)).collect::<Result<Vec<_>, _>>()?;
+        let result = self.temporary(2);
+        for part in 0..2 {
+            let mut read: Vec<_> = pairs.iter().map(|&pair| Operand::part(pair, part)).collect();
+            if minus && let Some(last) = read.pop() {
+                read.push(last.signed("-"));
+            }
+            self.code.push(None, name.as_str(), vec![Operand::part(result, part)], read);
+        }
+        self.set(d, result);
+        Ok(())
+    }
+
+    /// The least or greatest of three, or of their magnitudes: that of two, and of it and the third.
+    fn extreme_of_three(
+        &mut self,
+        (ftz, nan, abs): (bool, bool, bool),
+        d: Def,
+        values: [&Value; 3],
+        max: bool,
+    ) -> Done {
+        let name = format!("FMNMX{}{}", flag(ftz, ".FTZ"), flag(nan, ".NAN"));
+        let mut read = Vec::new();
+        for value in values {
+            let word = self.word(value)?;
+            read.push(if abs { word.signed("|") } else { word });
+        }
+        let [a, b, c] = <[Operand; 3]>::try_from(read).map_err(|_| "of three")?;
+        let two = self.one(name.as_str(), vec![a, b, Operand::always(max)]);
+        let result = self.one(name.as_str(), vec![Operand::low(two), c, Operand::always(max)]);
         self.set(d, result);
         Ok(())
     }

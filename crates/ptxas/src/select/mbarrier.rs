@@ -1,5 +1,5 @@
 //! `mbarrier` (PTX ISA, "Parallel Synchronization and Communication Instructions"): the hardware keeps such objects itself, the unit is
-//! SYNCS. How its modifiers stand for arrivals and bytes was seen in ptxas' output.
+//! SYNCS; [older devices](super::early_mbarrier) count in words. How its modifiers stand for arrivals and bytes was seen in ptxas' output.
 //!
 //! | modifier | |
 //! | --- | --- |
@@ -28,17 +28,10 @@ pub(super) fn beside(reg: Reg) -> Operand {
 
 impl Select<'_> {
     pub(super) fn mbarriers(&mut self, op: &Op) -> Option<Done> {
-        let is_about_objects = matches!(
-            op,
-            Op::MbarrierInit(_)
-                | Op::MbarrierInval(_)
-                | Op::MbarrierArrive(_)
-                | Op::MbarrierPendingCount(_)
-                | Op::MbarrierWait(_)
-                | Op::CpAsyncMbarrierArrive(_)
-        );
-        if is_about_objects && !self.target().has("SYNCS") {
-            return Some(Err(format!("with the objects that {} has, which are other ones", self.target())));
+        if !self.target().has("SYNCS")
+            && let Some(done) = self.early_mbarriers(op)
+        {
+            return Some(done);
         }
         Some(match op {
             Op::MbarrierInit(op) => self.initialise_mbarrier(op),

@@ -113,13 +113,7 @@ impl Select<'_> {
     pub(super) fn moves(&mut self, op: &Op) -> Option<Done> {
         Some(match op {
             Op::Mov(op) => self.mov(op),
-            Op::MovPred(op) => self
-                .predicate_operand(Some(&ir::operand::Predicate { value: op.a, negated: false }))
-                .map(|a| {
-                    let to = self.flag();
-                    self.plop(None, to, a, Operand::always(false), 0xf0);
-                    self.set_flag(op.d, to);
-                }),
+            Op::MovPred(op) => self.copied_flag(op.a).map(|flag| self.set_flag(op.d, flag)),
             Op::MovVector(op) => self.mov_vector(op),
             Op::MovPack(op) => self.pack_registers(op),
             Op::MovUnpack(op) => self.unpack_registers(op),
@@ -440,9 +434,12 @@ impl Select<'_> {
             (_, Some((id, StateSpace::ParamEntry))) => {
                 place.offset += self.layout.parameter(id).ok_or("this parameter has no place")? as i64;
             }
-            (_, Some((id, StateSpace::Const))) => {
-                place.offset += self.layout.constant(id).ok_or("this variable has no place")? as i64;
-            }
+            (_, Some((id, StateSpace::Const))) => match self.placed_by_linker(id, 0) {
+                Some(base) => place.base = Some(base),
+                None => {
+                    place.offset += self.layout.constant(id).ok_or("this variable has no place")? as i64;
+                }
+            },
             (_, Some((id, StateSpace::Global))) => place.base = Some(self.symbol(Symbol::Variable(id), 0)?),
             _ if matches!(window, Window::Generic | Window::Global) => {
                 place.base = Some(self.constant64(address.offset as u64));
@@ -493,7 +490,7 @@ impl Select<'_> {
     /// What a register that points to a parameter points to: in a function that is called, to its frame; in a kernel to the kernel's own
     /// parameters, unless it takes addresses of those of calls.
     fn parameters_by_address(&self) -> Result<Window, Refusal> {
-        if self.inlined.len() > 1 {
+        if self.inlined.len() > 1 || self.is_linked() {
             return Ok(Window::Local);
         }
         let spaces = self.at.function.body.operands.iter().filter_map(|operand| match *operand {

@@ -4,6 +4,7 @@
 //! A PTX register of up to 32 bits is one register, whose bits above its type mean nothing; one of 64 bits is an aligned pair.
 //! An instruction computes into temporaries without its guard, and the guard stands at what writes registers or memory.
 
+mod abi;
 mod async_copy;
 mod atomic;
 mod barrier;
@@ -11,6 +12,7 @@ mod cluster;
 mod control;
 mod convert;
 mod divide;
+mod early_mbarrier;
 mod exact;
 mod extended;
 mod externs;
@@ -47,6 +49,7 @@ use crate::code::{Class, Code, Label, Notes, Operand, Reg};
 use crate::layout::Layout;
 use crate::optimise::Waits;
 use crate::unroll::{self, Unrolled};
+pub(crate) use abi::{is_kept, on_stack};
 use debug_info::Origin;
 use debug_info::machine_code::variables::Call;
 pub(crate) use externs::ON_STACK;
@@ -101,6 +104,8 @@ pub(crate) struct Select<'a> {
     routines: Routines,
     /// Bytes in which each of them takes and gives values.
     handed_over: u64,
+    /// Where the frame of a function for other modules has the address to return to.
+    back: u64,
     /// Instructions of the module make room on the stack, of which this register then has the end.
     moves_stack: bool,
     top: Option<Reg>,
@@ -204,6 +209,7 @@ pub(crate) fn select<'a>(
         guard: None,
         routines: Routines::default(),
         handed_over: 0,
+        back: 0,
         moves_stack: bodies.moves_stack,
         top: None,
         conventions: HashMap::default(),
@@ -212,8 +218,21 @@ pub(crate) fn select<'a>(
         inlined: vec![id],
     };
     select.begin_call(id, None);
-    select.prologue();
-    select.body();
+    if select.is_linked() {
+        let done = select.begin_linked(id).and_then(|()| {
+            select.body();
+            select.end_linked(id)
+        });
+        if let Err(why) = done {
+            let function = &bodies.module.functions[id.index()];
+            let text =
+                format!("the function `{}`, for other modules, is not compiled to SASS yet", function.name);
+            return Err(vec![Diagnostic::error(crate::codes::DECLARATION, function.span, text).label(why)]);
+        }
+    } else {
+        select.prologue();
+        select.body();
+    }
     select.code.end_function();
     let frames = select.routines();
     if !select.refused.is_empty() {
@@ -631,11 +650,7 @@ impl<'a> Select<'a> {
         match predicate.value {
             Value::Register(id) => {
                 let home = self.home(id);
-                if !self.spread {
-                    return Ok((home, predicate.negated));
-                }
-                let flag = self.compare("ISETP.NE.U32.AND", Operand::low(home), Operand::zero());
-                Ok((flag, predicate.negated))
+                Ok((self.flag_at(home), predicate.negated))
             }
             Value::Constant(bits) => {
                 let flag = self.flag();
@@ -650,6 +665,39 @@ impl<'a> Select<'a> {
                 Ok((flag, predicate.negated))
             }
             Value::Special { .. } | Value::Symbol { .. } | Value::Unused => Err("this predicate".to_owned()),
+        }
+    }
+
+    /// The predicate that lives in a register of PTX's.
+    fn flag_at(&mut self, home: Reg) -> Reg {
+        match self.spread {
+            true => self.compare("ISETP.NE.U32.AND", Operand::low(home), Operand::zero()),
+            false => home,
+        }
+    }
+
+    /// A predicate of its own with a value.
+    fn copied_flag(&mut self, value: Value) -> Result<Reg, Refusal> {
+        let (flag, not) = self.predicate(&Predicate { value, negated: false })?;
+        let to = self.flag();
+        self.plop(None, to, Operand::Predicate(flag, not), Operand::always(false), 0xf0);
+        Ok(to)
+    }
+
+    /// A predicate as a word, 1 or 0.
+    fn word_of_flag(&mut self, flag: Reg) -> Operand {
+        let read = vec![Operand::zero(), Operand::number(1), Operand::Predicate(flag, true)];
+        Operand::low(self.one("SEL", read))
+    }
+
+    /// Writes a register from words, of which a predicate asks whether they are zero.
+    fn set_from_words(&mut self, id: RegId, words: Reg) {
+        match self.type_of(id) {
+            ScalarType::Pred => {
+                let flag = self.compare("ISETP.NE.U32.AND", Operand::low(words), Operand::zero());
+                self.set_flag(Def(Some(id)), flag);
+            }
+            _ => self.set(Def(Some(id)), words),
         }
     }
 

@@ -62,7 +62,7 @@ impl Select<'_> {
         self.code.push(None, "UMOV", vec![uniform(SAMPLER)], vec![uniform("URZ")]);
         self.code.push(Some((other, true)), name, written, read);
         self.plop(Some((left, false)), left, Operand::Predicate(other, false), Operand::always(false), 0xf0);
-        self.code.push(Some((left, false)), "BRA.U.ANY", vec![], vec![Operand::Target(head)]);
+        self.again_if_any(left, head);
         Ok(())
     }
 

@@ -20,7 +20,7 @@ use crate::bodies::Bodies;
 use crate::code::{Label, Operand, Reg};
 use ir::Op;
 use ir::instruction as i;
-use ir::operand::{Argument, Def, Value};
+use ir::operand::{Argument, Value};
 use ptx::module::{FuncId, Module, Operand as Named, Param, RegId, VarId};
 use ptx::types::ScalarType;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -204,7 +204,7 @@ impl<'a> Select<'a> {
                         let from = self.handed(at + 4 * part, size);
                         self.code.push(None, "LDL", vec![Operand::part(value, part as u8)], vec![from]);
                     }
-                    self.set(Def(Some(*mine)), value);
+                    self.set_from_words(*mine, value);
                 }
                 (Argument::Value(_), Param::Register(_)) => {}
                 _ => return Err("with such a result".to_owned()),
@@ -214,9 +214,12 @@ impl<'a> Select<'a> {
     }
 
     /// The words of a value that a register parameter takes.
-    fn words(&mut self, value: &Value, ty: ScalarType) -> Result<Vec<Operand>, Refusal> {
+    pub(super) fn words(&mut self, value: &Value, ty: ScalarType) -> Result<Vec<Operand>, Refusal> {
         Ok(match ty.bits() {
-            _ if ty == ScalarType::Pred => return Err("with a predicate".to_owned()),
+            _ if ty == ScalarType::Pred => {
+                let flag = self.copied_flag(*value)?;
+                vec![self.word_of_flag(flag)]
+            }
             128 => {
                 let all = self.quad(value)?;
                 (0..4).map(|part| Operand::part(all, part)).collect()
@@ -354,20 +357,27 @@ impl<'a> Select<'a> {
                         vec![from(word)],
                     );
                 }
-                self.set(Def(Some(id)), value);
+                self.set_from_words(id, value);
             }
             Param::RegisterType(_) => {}
         }
     }
 
     /// Puts a register into the frame; where.
-    fn register_in_frame(&mut self, id: RegId, bytes: u64) -> u64 {
+    pub(super) fn register_in_frame(&mut self, id: RegId, bytes: u64) -> u64 {
         let home = self.home(id);
         let at = self.frame.next_multiple_of(4);
         self.frame = at + bytes;
-        for word in (0..bytes).step_by(4) {
-            let read = vec![Operand::in_frame((at + word) as i64), Operand::part(home, (word / 4) as u8)];
-            self.code.push(None, "STL", vec![], read);
+        let words = match self.type_of(id) {
+            ScalarType::Pred => {
+                let flag = self.flag_at(home);
+                vec![self.word_of_flag(flag)]
+            }
+            _ => (0..bytes / 4).map(|word| Operand::part(home, word as u8)).collect(),
+        };
+        for (index, word) in (0..).zip(words) {
+            let to = Operand::in_frame((at + 4 * index) as i64);
+            self.code.push(None, "STL", vec![], vec![to, word]);
         }
         at
     }

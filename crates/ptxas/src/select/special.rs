@@ -3,7 +3,7 @@
 use super::{Refusal, Select};
 use crate::code::{Operand, Reg};
 use ptx::isa::SpecialRegister;
-use ptx::module::{FuncId, Symbol, VarId, Variable};
+use ptx::module::{FuncId, Linkage, Symbol, VarId, Variable};
 use ptx::types::{StateSpace, TypeKind};
 use sass::device::Clusters;
 use smol_str::format_smolstr;
@@ -58,9 +58,10 @@ impl Select<'_> {
                 self.one("MOV", vec![Operand::part(both, u8::from(register == GlobaltimerHi))])
             }
             Gridid => self.pair("LDC.64", vec![Operand::bank0(target.grid_id)]),
-            DynamicSmemSize => {
-                let at = target.dynamic_shared.ok_or("whose place in the constant bank is not known")?;
-                bank(self, at)
+            DynamicSmemSize => self.word_of_launch(target.dynamic_shared),
+            register if environment(register).is_some() => {
+                let number = environment(register).unwrap_or_default();
+                self.word_of_launch(target.environment + 4 * number)
             }
             Clusterid | ClusterCtaid if component > 2 => self.one("MOV", vec![Operand::zero()]),
             Nclusterid | ClusterNctaid if component > 2 => self.one("MOV", vec![Operand::number(1)]),
@@ -68,14 +69,15 @@ impl Select<'_> {
             ClusterCtaid => {
                 let cta = s2r(self, &axis("SR_CTAID").unwrap_or_default());
                 let cluster = self.cluster_of(&axis("SR_CTAID").unwrap_or_default(), component)?;
-                let size = bank(self, self.clusters_of_device()?.size + u32::from(component) * 4);
+                let at = self.clusters_of_device()?.size + u32::from(component) * 4;
+                let size = self.word_of_launch(at);
                 let minus = self
                     .one("IADD3", vec![Operand::low(cluster).signed("-"), Operand::zero(), Operand::zero()]);
                 self.mad(Operand::low(size), Operand::low(minus), Operand::low(cta))
             }
-            ClusterNctaid => bank(self, self.clusters_of_device()?.size + u32::from(component) * 4),
-            ClusterNctarank => bank(self, self.clusters_of_device()?.ctas),
-            Nclusterid => bank(self, self.clusters_of_device()?.count + u32::from(component) * 4),
+            ClusterNctaid => self.word_of_launch(self.clusters_of_device()?.size + u32::from(component) * 4),
+            ClusterNctarank => self.word_of_launch(self.clusters_of_device()?.ctas),
+            Nclusterid => self.word_of_launch(self.clusters_of_device()?.count + u32::from(component) * 4),
             TotalSmemSize => {
                 let all = s2r(self, "SR_SMEMSZ");
                 let reserved = bank(self, target.reserved_shared);
@@ -86,7 +88,7 @@ impl Select<'_> {
             }
             AggrSmemSize => {
                 let all = s2r(self, "SR_SMEMSZ");
-                let most = bank(self, self.clusters_of_device()?.aggregated_shared);
+                let most = self.word_of_launch(self.clusters_of_device()?.aggregated_shared);
                 self.one("VIMNMX.U32", vec![Operand::low(all), Operand::low(most), Operand::always(false)])
             }
             ReservedSmemOffsetBegin | ReservedSmemOffset0 | ReservedSmemOffsetCap
@@ -114,7 +116,7 @@ impl Select<'_> {
     fn cluster_of(&mut self, cta: &str, component: u8) -> Result<Reg, Refusal> {
         let inverse = self.clusters_of_device()?.inverse;
         let cta = self.one("S2R", vec![Operand::Text(cta.into())]);
-        let inverse = self.one("LDC", vec![Operand::bank0(inverse + u32::from(component) * 4)]);
+        let inverse = self.word_of_launch(inverse + u32::from(component) * 4);
         let float = self.one("I2FP.F32.U32", vec![Operand::low(cta)]);
         let product = self.one("FMUL", vec![Operand::low(float), Operand::low(inverse)]);
         Ok(self.one("F2I.U32.TRUNC.NTZ", vec![Operand::low(product)]))
@@ -123,9 +125,7 @@ impl Select<'_> {
     /// Where the constant bank tells of clusters.
     pub(super) fn clusters_of_device(&self) -> Result<&'static Clusters, Refusal> {
         let target = self.target();
-        target
-            .clusters()
-            .ok_or_else(|| format!("{target} has no clusters, or it is not known where it tells of them"))
+        target.clusters().ok_or_else(|| format!("{target} has no clusters"))
     }
 
     fn field(&mut self, register: &str, bits: u32) -> Reg {
@@ -134,12 +134,30 @@ impl Select<'_> {
         self.one("SGXT.U32", vec![Operand::low(moved), Operand::number(bits)])
     }
 
+    /// A word of constant bank 0 that some devices have lower by a special register.
+    fn word_of_launch(&mut self, at: u32) -> Reg {
+        let lower = self.target().lower_by_cluster;
+        if lower == 0 {
+            return self.one("LDC", vec![Operand::bank0(at)]);
+        }
+        let size = self.one("CS2R.32", vec![Operand::Text("SR_CgaSize".into())]);
+        let by = self.constant(lower.wrapping_neg());
+        let moved = self.mad(Operand::low(size), by, Operand::zero());
+        let from = Operand::Address { before: "c[0x0]", reg: moved, width: 1, beside: "", offset: at.into() };
+        self.one("LDC", vec![from])
+    }
+
     /// The address of a variable in its own state space, as 64 bits.
     pub(super) fn symbol(&mut self, symbol: Symbol, offset: i64) -> Result<Reg, Refusal> {
         let id = match symbol {
             Symbol::Variable(id) => id,
             // Calls are inlined: what stands for a function is its number.
-            Symbol::Function(id) => return Ok(self.constant64(function_number(id))),
+            Symbol::Function(id) => {
+                if self.layout.relocatable && self.module.functions[id.index()].linkage != Linkage::Internal {
+                    return Err("the address of a function that other modules may call".to_owned());
+                }
+                return Ok(self.constant64(function_number(id)));
+            }
         };
         let variable = &self.module.variables[id.index()];
         if variable.ty.kind() == TypeKind::Opaque {
@@ -147,7 +165,7 @@ impl Select<'_> {
         }
         match variable.space {
             StateSpace::Global => {
-                let name = self.layout.global(id).ok_or("this variable has no place")?;
+                let name = self.layout.symbol(id).ok_or("this variable has no place")?;
                 let low = Operand::Text(format_smolstr!("32@lo({name})"));
                 let high = Operand::Text(format_smolstr!("32@hi({name})"));
                 let base = self.join(low, high);
@@ -167,10 +185,13 @@ impl Select<'_> {
                 let low = self.frame_address(at);
                 Ok(self.join(Operand::low(low), Operand::zero()))
             }
-            StateSpace::Const => {
-                let at = self.layout.constant(id).ok_or("this variable has no place")? as i64 + offset;
-                Ok(self.constant64(at as u64))
-            }
+            StateSpace::Const => match self.placed_by_linker(id, offset) {
+                Some(at) => Ok(self.join(Operand::low(at), Operand::zero())),
+                None => {
+                    let at = self.layout.constant(id).ok_or("this variable has no place")? as i64 + offset;
+                    Ok(self.constant64(at as u64))
+                }
+            },
             StateSpace::ParamEntry => {
                 let at = self.layout.parameter(id).ok_or("this parameter has no place")? as i64 + offset;
                 Ok(self.constant64(at as u64))
@@ -184,16 +205,31 @@ impl Select<'_> {
         self.one("IADD3", vec![stack, Operand::number(at as u32), Operand::zero()])
     }
 
+    /// Where a linker puts a variable in constant or shared memory, and an offset.
+    pub(super) fn placed_by_linker(&mut self, id: VarId, offset: i64) -> Option<Reg> {
+        let name = self.layout.symbol(id).filter(|_| self.layout.relocatable)?;
+        let at = self.one("MOV", vec![Operand::Text(format_smolstr!("32@abs(\"{name}\")"))]);
+        if offset == 0 {
+            return Some(at);
+        }
+        let by = self.constant(offset as u32);
+        Some(self.add(Operand::low(at), by))
+    }
+
     /// The address of a shared variable: the CTA's number in its cluster stands above the offset.
     pub(super) fn shared(&mut self, id: VarId, offset: i64) -> Result<Reg, Refusal> {
-        let at = self.layout.shared(id).ok_or("this variable has no place")? as i64
-            + i64::from(self.target().system_shared)
-            + offset;
+        let offset = offset + i64::from(self.target().system_shared);
+        let base = match self.placed_by_linker(id, offset) {
+            Some(at) => at,
+            None => {
+                let at = self.layout.shared(id).ok_or("this variable has no place")? as i64 + offset;
+                self.one("MOV", vec![Operand::number(at as u32)])
+            }
+        };
         if !self.target().has_ranks {
-            return Ok(self.one("MOV", vec![Operand::number(at as u32)]));
+            return Ok(base);
         }
         let rank = self.one("S2R", vec![Operand::Text("SR_CgaCtaId".into())]);
-        let base = self.one("MOV", vec![Operand::number(at as u32)]);
         Ok(self.one("LEA", vec![Operand::low(rank), Operand::low(base), Operand::number(0x18)]))
     }
 
@@ -212,4 +248,9 @@ impl Select<'_> {
 /// Whether it is a variable in local memory that all functions share, as modules have until PTX 3.0.
 pub(super) fn is_of_module(variable: &Variable) -> bool {
     variable.space == StateSpace::Local && variable.function.is_none()
+}
+
+/// The number of `%envreg0` and so on.
+fn environment(register: SpecialRegister) -> Option<u32> {
+    register.text().strip_prefix("%envreg")?.parse().ok()
 }

@@ -2,7 +2,7 @@
 //! turn.
 
 use super::Select;
-use crate::code::{Operand, Reg};
+use crate::code::{Label, Operand, Reg};
 use ir::operand::{Address, Value};
 use ir::{Cfg, LaneOrder, Shape, Shapes};
 use ptx::module::AddressBase;
@@ -44,13 +44,40 @@ impl Select<'_> {
         self.plop(None, left, Operand::always(false), Operand::always(false), 0xf0);
         self.plop(None, mine, Operand::always(true), Operand::always(false), 0xf0);
         self.code.place(head);
-        let urz = Operand::Text("URZ".into());
-        let elected = vec![Operand::Predicate(mine, false), urz];
-        self.code.push(Some((left, false)), "ELECT", elected, vec![Operand::always(false)]);
+        self.choose_lane(left, mine);
         act(self, mine);
         self.plop(Some((mine, false)), left, Operand::always(true), Operand::always(false), 0xf0);
         self.plop(None, mine, Operand::always(true), Operand::always(false), 0xf0);
-        self.code.push(Some((left, false)), "BRA.U.ANY", vec![], vec![Operand::Target(head)]);
+        self.again_if_any(left, head);
+    }
+
+    /// Tells one of the lanes in which `left` holds that it is its turn. `mine` holds in none before.
+    fn choose_lane(&mut self, left: Reg, mine: Reg) {
+        if self.target().has("ELECT") {
+            let elected = vec![Operand::Predicate(mine, false), Operand::Text("URZ".into())];
+            self.code.push(Some((left, false)), "ELECT", elected, vec![Operand::always(false)]);
+            return;
+        }
+        let all = self.temporary(1);
+        let given = vec![Operand::low(all), Operand::always(false)];
+        self.code.push(None, "VOTE.ANY", given, vec![Operand::Predicate(left, false)]);
+        let last = self.one("FLO.U32", vec![Operand::low(all)]);
+        let lane = self.one("S2R", vec![Operand::Text("SR_LANEID".into())]);
+        let written = vec![Operand::Predicate(mine, false), Operand::always(false)];
+        let read = vec![Operand::low(last), Operand::low(lane), Operand::always(false)];
+        self.code.push(None, "ISETP.EQ.U32.AND", written, read);
+    }
+
+    /// All active lanes go back to `head` together if there is one in which `left` holds.
+    pub(super) fn again_if_any(&mut self, left: Reg, head: Label) {
+        if self.target().has_uniform_branches() {
+            self.code.push(Some((left, false)), "BRA.U.ANY", vec![], vec![Operand::Target(head)]);
+            return;
+        }
+        let any = self.flag();
+        let given = vec![Operand::Predicate(any, false)];
+        self.code.push(None, "VOTE.ANY", given, vec![Operand::Predicate(left, false)]);
+        self.branch(Some((any, false)), head);
     }
 
     /// The same, with a lane's values in these uniform registers.

@@ -6,7 +6,7 @@ use super::{Done, Select};
 use crate::code::{Class, Operand, Reg};
 use ir::Op;
 use ir::instruction as i;
-use ir::operand::Value;
+use ir::operand::{Def, Value};
 use ptx::types::{ScalarType, TypeKind};
 
 /// A uniform register that nothing else holds.
@@ -29,6 +29,7 @@ impl Select<'_> {
             Op::Vote(op) => self.behind_guard(|this| this.vote(op)),
             Op::MatchSync(op) => self.behind_guard(|this| this.matching(op)),
             Op::Redux(op) => self.behind_guard(|this| this.redux(op)),
+            Op::ReduxFloat(op) => self.behind_guard(|this| this.redux_float(op)),
             Op::Elect(op) => self.behind_guard(|this| this.elect(op)),
             Op::Activemask(op) => {
                 let to = self.temporary(1);
@@ -181,15 +182,32 @@ impl Select<'_> {
             Xor => ".XOR",
         };
         let signed = op.ty.kind() == TypeKind::Signed || op.op == Add && op.ty == ScalarType::S32;
-        let (a, mask) = (self.word(&op.a)?, self.word(&op.membermask)?);
         let name = format!("REDUX{kind}{}", if signed { ".S32" } else { "" });
+        self.reduced(name, op.d, &op.a, &op.membermask)
+    }
+
+    fn redux_float(&mut self, op: &i::ReduxFloat) -> Done {
+        if !self.target().has("CREDUX") {
+            return Err(format!("of floats, for which {} has no unit", self.target()));
+        }
+        let kind = match op.op {
+            i::ReduxFloatOp::Min => "MIN",
+            i::ReduxFloatOp::Max => "MAX",
+        };
+        let (abs, nan) = (if op.abs { "ABS" } else { "" }, if op.nan { ".NAN" } else { "" });
+        self.reduced(format!("CREDUX.{kind}{abs}.F32{nan}"), op.d, &op.a, &op.membermask)
+    }
+
+    /// What one instruction makes of the values of all lanes.
+    fn reduced(&mut self, name: String, d: Def, a: &Value, mask: &Value) -> Done {
+        let (a, mask) = (self.word(a)?, self.word(mask)?);
         let results =
             self.meet(&name, Members::Of(mask), vec![(WORD, a)], &[WORD], |this, given, results| {
                 let written = vec![Operand::Text(UNIFORM.into())];
                 this.code.push(None, name.as_str(), written, vec![Operand::low(given[0])]);
                 this.take_uniform(results[0]);
             });
-        self.set(op.d, results[0]);
+        self.set(d, results[0]);
         Ok(())
     }
 

@@ -58,10 +58,11 @@ fn places(module: &Module, layout: &Layout) -> HashMap<(u32, VarId), Home> {
         let id = VarId(index as u32);
         let home = match variable.space {
             StateSpace::Shared => {
-                layout.shared(id).map(|offset| Home::Shared(offset + u64::from(layout.target.system_shared)))
+                let placed = layout.shared(id).filter(|_| !layout.relocatable);
+                placed.map(|offset| Home::Shared(offset + u64::from(layout.target.system_shared)))
             }
             StateSpace::Const => layout.constant(id).map(|_| Home::Symbol),
-            StateSpace::Global => layout.global(id).map(|_| Home::Symbol),
+            StateSpace::Global => layout.symbol(id).map(|_| Home::Symbol),
             _ => layout
                 .parameter(id)
                 .map(|offset| Home::Parameter(offset + u64::from(layout.target.parameters))),

@@ -3,6 +3,7 @@
 use super::memory::{address, datum};
 use super::update::{updating, updating_in_bulk};
 use super::{Given, NOTHING};
+use crate::mbarrier::Arrives;
 use crate::operand::{Operand, Sign};
 use crate::product::side_by_side;
 use crate::registers::{PT, URZ};
@@ -40,17 +41,14 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
             let (update, bytes) = updating(operation, kind)?;
             told(given, bytes, Some(update))
         }
-        ("ARRIVES", ["LDGSTSBAR", "64", what]) => {
-            let (arrivals, transactions) = match *what {
-                "ARVCNT" => (1, 0),
-                "TRANSCNT" => (0, 1),
+        ("ARRIVES", ["LDGSTSBAR", "64", kind @ ..]) => {
+            let arrives = match *kind {
+                [] => Arrives::Early,
+                ["ARVCNT"] => Arrives::Once,
+                ["TRANSCNT"] => Arrives::Transactions(1),
                 _ => return None,
             };
-            Some(Action::Phase(Phase::Copied {
-                address: address(given, 0, Space::Shared)?,
-                arrivals,
-                transactions,
-            }))
+            Some(Action::Phase(Phase::Copied { address: address(given, 0, Space::Shared)?, arrives }))
         }
         ("WARPGROUP", ["ARRIVE"]) => Some(Action::Nothing),
         ("WARPGROUP", ["DEPBAR", "LE"]) => Some(Action::AwaitProducts(left(given)?)),

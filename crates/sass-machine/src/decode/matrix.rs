@@ -34,7 +34,7 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         }
         ("DMMA", [shape, direction @ ..]) if !is_sparse => {
             let (count, k) = match *shape {
-                "8x8x4" => (8, 4),
+                "8x8x4" | "884" => (8, 4),
                 "16x8x4" => (16, 4),
                 "16x8x8" => (16, 8),
                 "16x8x16" => (16, 16),

@@ -2,6 +2,7 @@
 
 use super::update::updating;
 use super::{Given, NOTHING};
+use crate::mbarrier::counted_up;
 use crate::operand::Operand;
 use crate::registers::{PT, RZ};
 use crate::step::{Access, Action, Address, Datum, Kind, Source, Space, Update};
@@ -26,6 +27,7 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         "ATOM" => atomic(given, Space::Generic),
         "ATOMS" if given.has("CAST") => exchange(given),
         "ATOMS" if given.has("POPC") => count(given),
+        "ATOMS" if given.has("ARRIVE") => arrive(given),
         "ATOMS" => atomic(given, Space::Shared),
         "LDSM" | "STSM" => matrices(given),
         "RED" => reduction(given, Space::Generic),
@@ -142,6 +144,20 @@ fn count(given: &Given<'_>) -> Option<Access> {
         bytes: 4,
         operands: [none, none],
         update: Box::new(|old, _, _| old.wrapping_add(1)),
+    })
+}
+
+/// `ATOMS.ARRIVE.64 d, [a]`, at an object of a device before sm_90.
+fn arrive(given: &Given<'_>) -> Option<Access> {
+    given.only(&["ARRIVE", "64"])?;
+    let none = Datum { low: NOTHING, high: None };
+    Some(Access::Atomic {
+        to: given.register(0)?,
+        done: None,
+        address: address(given, 1, Space::Shared)?,
+        bytes: 8,
+        operands: [none, none],
+        update: Box::new(|old, _, _| u128::from(counted_up(old as u64))),
     })
 }
 

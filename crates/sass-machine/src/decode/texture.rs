@@ -40,7 +40,7 @@ fn handle(given: &Given<'_>, at: usize) -> Option<u8> {
     }
 }
 
-/// `TEX.LL[.AOFFI][.DC] [p,] d2, d, at, more, UR, 0x0, shape`, `TLD.LZ`, `TLD.LL`, `TLD4.channel`, `TXD`: two pairs of channels; the level, offsets and
+/// `TEX.LL[.AOFFI][.DC] [p,] d2, d, at, more, UR[, 0x0], shape`, `TLD.LZ`, `TLD.LL`, `TLD4.channel`, `TXD`: two pairs of channels; the level, offsets and
 /// the depth stand in the second row, or the derivatives.
 fn fetch(given: &Given<'_>) -> Option<Texel> {
     given.only(&["LL", "LZ", "CL", "AOFFI", "DC", "R", "G", "B", "A"])?;
@@ -55,8 +55,10 @@ fn fetch(given: &Given<'_>) -> Option<Texel> {
     let more = given.register(first + 3);
     let after = first + if more.is_some() { 4 } else { 3 };
     let handle = handle(given, after)?;
-    (given.operands.len() == after + 3).then_some(())?;
-    let Operand::Shape(shape) = given.operands[after + 2] else { return None };
+    // Some devices name nothing behind the handle.
+    let (Operand::Shape(shape), 2 | 3) = (*given.operands.last()?, given.operands.len() - after) else {
+        return None;
+    };
     let geometry = geometry(shape)?;
     let gather = match given.opcode {
         "TLD4" => ["R", "G", "B", "A"].iter().position(|channel| given.has(channel)),
@@ -95,7 +97,7 @@ fn query(given: &Given<'_>) -> Option<Texel> {
     Some(Texel::Extent { to, level, axis, handle: handle(given, 4)? })
 }
 
-/// `SULD.D.BA.shape.size.order.beyond d, [at], UR, 0x0`, `SUST [at], a, UR, 0x0`, `SURED.op.type [at], a, UR, 0x0`. Without `.BA` the first coordinate
+/// `SULD.D.BA.shape.size.order.beyond d, [at], UR[, 0x0]`, `SUST [at], a, UR[, 0x0]`, `SURED.op.type [at], a, UR[, 0x0]`. Without `.BA` the first coordinate
 /// counts texels.
 fn surface(given: &Given<'_>) -> Option<Texel> {
     let mut beyond = Beyond::Clamp;

@@ -4,6 +4,7 @@ use super::Given;
 use crate::registers::{PT, RZ};
 use crate::step::{Action, Collective, Kind, Place, Vote};
 use ir::instruction::ShflMode;
+use numerics::float::{redux_max_f32, redux_min_f32};
 
 pub(super) fn action(given: &Given<'_>) -> Option<Action> {
     let collective = match given.opcode {
@@ -39,8 +40,9 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
             let [source] = given.sources(at + 1, &[kind])?.try_into().ok()?;
             Collective::Match { all: given.has("ALL"), to: given.registers(at, 1)?, flag, source }
         }
-        "REDUX" => {
+        "REDUX" | "CREDUX" => {
             let join: fn(u32, u32) -> u32 = match given.modifiers[..] {
+                [kind, "F32", ref rest @ ..] => extreme(kind, rest)?,
                 [] => |a, b| a & b,
                 ["OR"] => |a, b| a | b,
                 ["XOR"] => |a, b| a ^ b,
@@ -52,7 +54,9 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
                 _ => return None,
             };
             let [source] = given.sources(1, &[Kind::Word])?.try_into().ok()?;
-            Collective::Reduce { to: given.registers(0, 1)?, source, join }
+            // Of a single lane a float's magnitude, or a NaN's usual form, is taken too.
+            let twice = given.has("F32");
+            Collective::Reduce { to: given.registers(0, 1)?, source, join, twice }
         }
         "ELECT" => {
             given.only(&[])?;
@@ -62,4 +66,19 @@ pub(super) fn action(given: &Given<'_>) -> Option<Action> {
         _ => return None,
     };
     Some(Action::Lanes(collective))
+}
+
+/// The least or greatest of two singles or their magnitudes.
+fn extreme(kind: &str, rest: &[&str]) -> Option<fn(u32, u32) -> u32> {
+    Some(match (kind, rest) {
+        ("MIN", []) => redux_min_f32::<false, false>,
+        ("MAX", []) => redux_max_f32::<false, false>,
+        ("MINABS", []) => redux_min_f32::<false, true>,
+        ("MAXABS", []) => redux_max_f32::<false, true>,
+        ("MIN", ["NAN"]) => redux_min_f32::<true, false>,
+        ("MAX", ["NAN"]) => redux_max_f32::<true, false>,
+        ("MINABS", ["NAN"]) => redux_min_f32::<true, true>,
+        ("MAXABS", ["NAN"]) => redux_max_f32::<true, true>,
+        _ => return None,
+    })
 }

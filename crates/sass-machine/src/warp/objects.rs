@@ -56,14 +56,13 @@ impl Warp {
                     has_ended |= is_over;
                 }
             }
-            Phase::Copied { address, arrivals, transactions } => {
+            Phase::Copied { address, arrives } => {
                 self.copies.commit();
                 let due = self.copies.leave(0);
                 groups::finish_copies(&due, &mut self.local, reach)?;
                 let told = |lane| Completion {
                     mbarrier: access::place_of(&self.registers, address, lane),
-                    arrivals: *arrivals,
-                    transactions: *transactions,
+                    arrives: *arrives,
                 };
                 return finish(lanes(active).map(told).collect(), reach);
             }
