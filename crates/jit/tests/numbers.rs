@@ -1,4 +1,4 @@
-//! Instructions on floats that have code of their own, against the interpreter: on all pairs of awkward numbers, and on random
+//! Instructions on floats, and chains of carries, that have code of their own, against the interpreter: on all pairs of awkward numbers, and on random
 //! ones. What the interpreter computes of them is recorded of an H200.
 
 mod common;
@@ -9,7 +9,7 @@ use machine::LaunchOptions;
 use machine::compiled::Engine;
 
 /// An instruction, the bits of its result, and those of its operands.
-const INSTRUCTIONS: [(&str, u32, &[u32]); 53] = [
+const INSTRUCTIONS: [(&str, u32, &[u32]); 61] = [
     ("neg.f64", 64, &[64]),
     ("abs.f64", 64, &[64]),
     ("neg.ftz.f32", 32, &[32]),
@@ -63,6 +63,14 @@ const INSTRUCTIONS: [(&str, u32, &[u32]); 53] = [
     ("fma.rn.f64", 64, &[64, 64, 64]),
     ("sqrt.rn.f64", 64, &[64]),
     ("rcp.rn.f32", 32, &[32]),
+    ("add.cc.u32 %r, %a0, %a1; addc.cc.u32 %r, %a1, %a0; addc.u32", 32, &[32, 32]),
+    ("sub.cc.u32 %r, %a0, %a1; subc.cc.u32 %r, %r, %a0; subc.s32", 32, &[32, 32]),
+    ("mad.lo.cc.u32 %r, %a0, %a1, %a2; madc.hi.cc.u32 %r, %a0, %a1, %r; madc.lo.u32", 32, &[32, 32, 32]),
+    ("mad.hi.cc.s32 %r, %a0, %a1, %a2; madc.lo.cc.s32 %r, %a0, %r, %a1; madc.hi.s32", 32, &[32, 32, 32]),
+    ("add.cc.u64 %r, %a0, %a1; addc.cc.u64 %r, %a1, %a0; addc.u64", 64, &[64, 64]),
+    ("sub.cc.u64 %r, %a0, %a1; subc.cc.s64 %r, %r, %a0; subc.u64", 64, &[64, 64]),
+    ("mad.lo.cc.u64 %r, %a0, %a1, %a2; madc.hi.cc.u64 %r, %a0, %a1, %r; madc.lo.u64", 64, &[64, 64, 64]),
+    ("mad.hi.cc.s64 %r, %a0, %a1, %a2; madc.hi.s64", 64, &[64, 64, 64]),
 ];
 
 /// Threads of a CTA, each with three operands of 64 bits and two results.

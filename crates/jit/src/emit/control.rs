@@ -67,6 +67,7 @@ pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> 
         homes: std::collections::HashMap::new(),
         changed: Vec::new(),
         counts_votes: false,
+        has_chains: super::carry::has_chains(function, &cfg),
         kills: false,
         edges: String::new(),
         intrinsics: Vec::new(),

@@ -28,7 +28,14 @@ fn of_lanes(how: &str, ty: ScalarType) -> &'static str {
 }
 
 /// A product of two values: of their width, its upper half, or of twice the width.
-fn product(e: &mut Emitter<'_>, kind: Kind, mode: MulIntMode, ty: ScalarType, a: &str, b: &str) -> String {
+pub(super) fn product(
+    e: &mut Emitter<'_>,
+    kind: Kind,
+    mode: MulIntMode,
+    ty: ScalarType,
+    a: &str,
+    b: &str,
+) -> String {
     let bits = ty.bits();
     let int = e.text.int(bits, kind);
     if mode == MulIntMode::Lo {

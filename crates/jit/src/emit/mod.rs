@@ -30,6 +30,7 @@ mod ahead;
 mod atomic;
 mod barrier;
 mod call;
+mod carry;
 mod control;
 mod float;
 mod functions;
@@ -153,6 +154,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) changed: Vec<crate::divergence::Bits>,
     /// Whether rows count for a barrier's reduction.
     pub(crate) counts_votes: bool,
+    /// Whether carries are in a slot, and not the machine's.
+    pub(crate) has_chains: bool,
     /// Whether threads can end before others of their row.
     pub(crate) kills: bool,
     /// Text that stands beside the way, until the block that is being written has ended.
@@ -237,7 +240,11 @@ impl Emitter<'_> {
             Op::Prefetch(_) | Op::Pmevent(_) => {}
             Op::Trap(_) => self.trap()?,
             _ => {
-                let numbers = self.integer(op)? || self.logic(op)? || self.float(op)? || self.half(op)?;
+                let numbers = self.integer(op)?
+                    || self.carry(op)?
+                    || self.logic(op)?
+                    || self.float(op)?
+                    || self.half(op)?;
                 return Ok(numbers || self.across(op)?);
             }
         }

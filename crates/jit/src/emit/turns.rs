@@ -258,6 +258,7 @@ all:
         let mask = self.text.int(1, Kind::Vector);
         let parted = self.order.blocks.iter().filter(|&&block| self.divergence.divergent[block]);
         slots.extend(parted.map(|block| (format!("%m{block}"), mask.clone())));
+        slots.push((super::carry::SLOT.to_owned(), mask.clone()));
         slots.push(("%live".to_owned(), mask));
         slots.push(("%fuel".to_owned(), "i64".to_owned()));
         slots.extend(self.steps.iter().map(|slot| (slot.clone(), "i64".to_owned())));
