@@ -308,21 +308,6 @@ impl Emitter<'_> {
                 });
                 self.write(i.d, value, is_signed(i.dtype))?;
             }
-            // The sign of the first with the rest of the second.
-            Op::Copysign(i) => {
-                let bits = i.ty.bits();
-                let sources = [self.read(&i.a, bits)?, self.read(&i.b, bits)?];
-                let class = self.uniform_or_varying(&sources);
-                let value = self.compute(class, bits, &sources, None, |e, kind, s| {
-                    let int = e.text.int(bits, kind);
-                    let [sign, rest] =
-                        [i64::MIN, i64::MAX].map(|mask| e.text.constant(mask >> (64 - bits), bits, kind));
-                    let sign = e.text.value(&format!("and {int} {}, {sign}", s[0]));
-                    let rest = e.text.value(&format!("and {int} {}, {rest}", s[1]));
-                    e.text.value(&format!("or {int} {sign}, {rest}"))
-                });
-                self.write(i.d, value, false)?;
-            }
             Op::CvtFloat(i) if (i.dtype, i.atype) == (ScalarType::F64, ScalarType::F64) && !i.sat => {
                 let Some(whole) = whole_by(i.rnd) else { return Ok(false) };
                 let source = self.read(&i.a, 64)?;

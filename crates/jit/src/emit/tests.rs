@@ -237,7 +237,6 @@ fn what_compilers_often_write_has_code_of_its_own() {
         "max.f64 %b3, %b1, %b2;",
         "rcp.rn.f64 %b3, %b1;",
         "sqrt.rn.f64 %b3, %b1;",
-        "copysign.f64 %b3, %b1, %b2;",
         "fma.rn.f64 %b3, %b1, %b2, %b1;",
         "fma.rm.f32 %a3, %a1, %a2, %a1;",
         "add.rz.f32 %a3, %a1, %a2;",
