@@ -39,6 +39,8 @@ pub(crate) struct Context {
     pub(crate) special: *const crate::special::Function,
     /// [`crate::scattered::FUNCTIONS`].
     pub(crate) scattered: *const crate::scattered::Access,
+    /// Zero, which the code is not told.
+    pub(crate) zero: u64,
     /// The host's own.
     pub(crate) host: *mut c_void,
 }

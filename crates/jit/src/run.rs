@@ -168,6 +168,7 @@ impl Code for Compiled {
             poll,
             special: crate::special::functions().as_ptr(),
             scattered: crate::scattered::FUNCTIONS.as_flattened().as_ptr(),
+            zero: 0,
             host: std::ptr::null_mut(),
         };
         loop {

@@ -78,6 +78,7 @@ pub(crate) mod context {
     pub(crate) const PARAMS: usize = offset_of!(Context, params);
     pub(crate) const SHARED: usize = offset_of!(Context, shared);
     pub(crate) const ADDRESSES: usize = offset_of!(Context, addresses);
+    pub(crate) const ZERO: usize = offset_of!(Context, zero);
     pub(crate) const LOCAL: usize = offset_of!(Context, local);
     pub(crate) const LOCAL_CHANGED: usize = offset_of!(Context, local_changed);
     pub(crate) const LOCAL_BYTES: usize = offset_of!(Context, local_bytes);

@@ -6,6 +6,7 @@ use super::text::Kind;
 use crate::Refusal;
 use crate::class::{Class, UNIFORM};
 use crate::linear::{Condition, Linear, all_threads};
+use ir::instruction::Op;
 use ir::operand::{Def, Predicate, Value};
 use ptx::isa::SpecialRegister;
 use ptx::module::{RegId, Symbol, VarId};
@@ -548,13 +549,44 @@ impl Emitter<'_> {
                     });
                 }
                 if let Some(keep) = keep {
-                    let old = self.text.value(&format!("load {ty}, ptr %r{index}"));
+                    let mut old = self.text.value(&format!("load {ty}, ptr %r{index}"));
+                    if self.is_bitwise() {
+                        old = self.unrelated(&old, own);
+                    }
                     vector = self.text.value(&format!("select {mask} {keep}, {ty} {vector}, {ty} {old}"));
                 }
                 self.text.line(&format!("store {ty} {vector}, ptr %r{index}"));
             }
         }
         Ok(())
+    }
+
+    /// Whether the current instruction is logic on bits, or hands such a value on.
+    fn is_bitwise(&self) -> bool {
+        self.function.instruction(self.index).is_some_and(|instruction| {
+            matches!(
+                instruction.op,
+                Op::And(_)
+                    | Op::Or(_)
+                    | Op::Xor(_)
+                    | Op::Not(_)
+                    | Op::Lop3(_)
+                    | Op::Bfi(_)
+                    | Op::Mov(_)
+                    | Op::Selp(_)
+                    | Op::NegFloat(_)
+                    | Op::AbsFloat(_)
+            )
+        })
+    }
+
+    /// The same value, of which LLVM does not know that. Where logic on a register is kept in the lanes that are not active, LLVM 22.1
+    /// makes one masked instruction of both (`vpternlogd`), and at times exchanges two operands of it without its table.
+    fn unrelated(&mut self, vector: &str, bits: u32) -> String {
+        let (ty, one) = (self.text.int(bits, Kind::Vector), format!("i{bits}"));
+        let zero = self.constant_field(context::ZERO, &one);
+        let zero = self.text.splat(&zero, &one);
+        self.text.value(&format!("xor {ty} {vector}, {zero}"))
     }
 
     /// The slot of a register of so many bits, all lanes of it, and what lanes that are not active have there; `None` if they need not
