@@ -103,14 +103,7 @@ impl Select<'_> {
     /// The phase is not that of the state, or not the one of this parity.
     fn ask_words(&mut self, op: &i::MbarrierWait) -> Done {
         let at = self.object(&op.addr)?;
-        let phase = match (&op.state, &op.parity) {
-            (Some(state), _) => Operand::part(self.double(state)?, 1),
-            (None, Some(parity)) => {
-                let parity = self.word(parity)?;
-                Operand::low(self.one("SHF.L.U32", vec![parity, Operand::number(31), Operand::zero()]))
-            }
-            (None, None) => return Err("without a phase".to_owned()),
-        };
+        let phase = self.awaited_phase(op)?;
         let now = self.one("LDS", vec![word(at, UPPER_AT)]);
         let differs = self.lop(Operand::low(now), phase, 0x3c);
         let differs = self.lop(Operand::low(differs), Operand::number(UPPER), 0xc0);

@@ -227,17 +227,21 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn wait_for_phase(&mut self, op: &i::MbarrierWait) -> Done {
-        let at = self.in_shared(&op.addr)?;
-        // The phase is the highest bit of a state.
-        let phase = match (&op.state, &op.parity) {
+    /// The phase that is waited for: the highest bit of a state.
+    pub(super) fn awaited_phase(&mut self, op: &i::MbarrierWait) -> Result<Operand, Refusal> {
+        Ok(match (&op.state, &op.parity) {
             (Some(state), _) => Operand::part(self.double(state)?, 1),
             (None, Some(parity)) => {
                 let parity = self.word(parity)?;
                 Operand::low(self.one("SHF.L.U32", vec![parity, Operand::number(31), Operand::zero()]))
             }
             (None, None) => return Err("without a phase".to_owned()),
-        };
+        })
+    }
+
+    fn wait_for_phase(&mut self, op: &i::MbarrierWait) -> Done {
+        let at = self.in_shared(&op.addr)?;
+        let phase = self.awaited_phase(op)?;
         let done = self.flag();
         let tries = if op.action == i::MbarrierWaitAction::TryWait { ".TRYWAIT" } else { "" };
         let check = |this: &mut Self, guard, tries: &str| {
